@@ -1,0 +1,1 @@
+"""Holdfast moves events to many sinks and proves that nothing is skipped, lost or doubled."""

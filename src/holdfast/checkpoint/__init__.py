@@ -1,0 +1,1 @@
+"""Remembers what the ledger decided: versioned, fenced, checksummed stores and the operators' snapshots."""

@@ -1,0 +1,254 @@
+"""Every error that Holdfast raises, as one tree.
+
+HoldfastError
+├── MissingExtra                 HF-001
+├── ModelError
+│   ├── InvalidPosition          HF-101
+│   ├── IncomparablePositions    HF-102
+│   └── UnknownFormat            HF-103
+├── LedgerError
+│   ├── UnknownSource            HF-201
+│   ├── UnknownLane              HF-202
+│   ├── UnknownBatch             HF-203
+│   ├── TicketUsed               HF-204
+│   ├── PhaseRefused             HF-205
+│   ├── NotDrained               HF-206
+│   ├── InvalidPolicy            HF-207
+│   ├── BatchNotNew              HF-208
+│   ├── PositionWentBack         HF-209
+│   ├── RollbackRefused          HF-210
+│   ├── NotRetained              HF-211
+│   └── LaneExists               HF-212
+└── CheckpointError
+    ├── Fenced                   HF-301
+    ├── RequirementFailed        HF-302
+    ├── CommitStateUnknown       HF-303
+    ├── CheckpointDamaged        HF-304
+    ├── StoreUnavailable         HF-305
+    ├── StoreFull                HF-306
+    ├── StoreReadOnly            HF-307
+    ├── UnknownKey               HF-308
+    ├── UnknownVersion           HF-309
+    ├── ForeignFile              HF-310
+    ├── InvalidKey               HF-311
+    └── BarrierTimeout           HF-312
+
+A code never changes its meaning and is never used again. The reference page of the codes is generated from the
+docstrings below, so each of them says *when* the error is raised.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class HoldfastError(Exception):
+    """The root of every error that Holdfast raises on purpose.
+
+    :param what: what happened, a whole sentence.
+    :param remedy: what to do next, a whole sentence.
+    :param kept: what is still safe after it; the default is right for a refusal.
+    :param context: where it happened (pipeline, lane, key, position …), for logs and for callers.
+    """
+
+    code: ClassVar[str] = "HF-000"
+
+    def __init__(self, what: str, *, remedy: str, kept: str = "Nothing was changed.", **context: object) -> None:
+        super().__init__(what)
+        self.what = what
+        self.kept = kept
+        self.remedy = remedy
+        self.context = context
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {self.what} {self.kept} {self.remedy}"
+
+
+class MissingExtra(HoldfastError):
+    """Raised when a client library that is an extra is not installed."""
+
+    code = "HF-001"
+
+
+class ModelError(HoldfastError):
+    """A value does not mean anything: the input is wrong, not the state of the pipeline."""
+
+
+class InvalidPosition(ModelError):
+    """Raised when text, JSON or parts do not form a position of the named kind."""
+
+    code = "HF-101"
+
+
+class IncomparablePositions(ModelError):
+    """Raised when two positions must be ordered and neither is before the other."""
+
+    code = "HF-102"
+
+
+class UnknownFormat(ModelError):
+    """Raised when a stored value says it was written by a newer format than this version reads."""
+
+    code = "HF-103"
+
+
+class LedgerError(HoldfastError):
+    """The ledger refuses an operation because it would break one of its invariants."""
+
+
+class UnknownSource(LedgerError):
+    """Raised when a batch carries a position of a source that the ledger was not told about."""
+
+    code = "HF-201"
+
+
+class UnknownLane(LedgerError):
+    """Raised when an operation names a lane that does not exist, or no longer does."""
+
+    code = "HF-202"
+
+
+class UnknownBatch(LedgerError):
+    """Raised when an answer names a batch that the lane is not waiting for."""
+
+    code = "HF-203"
+
+
+class TicketUsed(LedgerError):
+    """Raised when a ticket is used a second time, or after the ledger took it back."""
+
+    code = "HF-204"
+
+
+class PhaseRefused(LedgerError):
+    """Raised when an operation is not allowed in the ledger's phase, as creating a batch while draining."""
+
+    code = "HF-205"
+
+
+class NotDrained(LedgerError):
+    """Raised when a graceful stop is asked for while batches are still unresolved."""
+
+    code = "HF-206"
+
+
+class InvalidPolicy(LedgerError):
+    """Raised when a commit policy can never be met by the lanes there are."""
+
+    code = "HF-207"
+
+
+class BatchNotNew(LedgerError):
+    """Raised when a batch number is not above every number used before; an oseq is never used again."""
+
+    code = "HF-208"
+
+
+class PositionWentBack(LedgerError):
+    """Raised when a batch ends before the batch in front of it, for the same source."""
+
+    code = "HF-209"
+
+
+class RollbackRefused(LedgerError):
+    """Raised when a rollback names a target that cannot be reached from here."""
+
+    code = "HF-210"
+
+
+class NotRetained(LedgerError):
+    """Raised when a lane must be given batches that are no longer kept."""
+
+    code = "HF-211"
+
+
+class LaneExists(LedgerError):
+    """Raised when a lane is added under a name that is taken."""
+
+    code = "HF-212"
+
+
+class CheckpointError(HoldfastError):
+    """A checkpoint store could not do what was asked."""
+
+
+class Fenced(CheckpointError):
+    """Raised when a write carries an older epoch than the store has seen: another owner has taken over."""
+
+    code = "HF-301"
+
+
+class RequirementFailed(CheckpointError):
+    """Raised when a commit's requirement does not hold, for instance another version is the newest."""
+
+    code = "HF-302"
+
+
+class CommitStateUnknown(CheckpointError):
+    """Raised when the connection broke during a commit, so it may or may not have happened. Read back, then decide."""
+
+    code = "HF-303"
+
+
+class CheckpointDamaged(CheckpointError):
+    """Raised when a stored checkpoint does not match its checksum or cannot be parsed."""
+
+    code = "HF-304"
+
+
+class StoreUnavailable(CheckpointError):
+    """Raised when the store's server or directory cannot be reached."""
+
+    code = "HF-305"
+
+
+class StoreFull(CheckpointError):
+    """Raised when the disk or quota behind the store is full."""
+
+    code = "HF-306"
+
+
+class StoreReadOnly(CheckpointError):
+    """Raised when the store cannot be written: a read-only disk, directory, database or account."""
+
+    code = "HF-307"
+
+
+class UnknownKey(CheckpointError):
+    """Raised when an operation needs a key that is not in the store."""
+
+    code = "HF-308"
+
+
+class UnknownVersion(CheckpointError):
+    """Raised when an operation names a version that the key does not have, or no longer has."""
+
+    code = "HF-309"
+
+
+class ForeignFile(CheckpointError):
+    """Raised when the store's place holds something that is not a checkpoint store of ours."""
+
+    code = "HF-310"
+
+
+class InvalidKey(CheckpointError):
+    """Raised when a key is empty, too long, or holds characters that not every backend can keep."""
+
+    code = "HF-311"
+
+
+class BarrierTimeout(CheckpointError):
+    """Raised when an aligned snapshot was given up because an input's barrier did not arrive in time."""
+
+    code = "HF-312"
+
+
+def error_types(root: type[HoldfastError] = HoldfastError) -> Iterator[type[HoldfastError]]:
+    """Every class of the tree below `root`, parents before children, in the order of definition."""
+    for child in root.__subclasses__():
+        yield child
+        yield from error_types(child)
