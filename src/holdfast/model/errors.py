@@ -18,7 +18,9 @@ HoldfastError
 │   ├── PositionWentBack         HF-209
 │   ├── RollbackRefused          HF-210
 │   ├── NotRetained              HF-211
-│   └── LaneExists               HF-212
+│   ├── LaneExists               HF-212
+│   ├── CursorAhead              HF-213
+│   └── InvalidLane              HF-214
 └── CheckpointError
     ├── Fenced                   HF-301
     ├── RequirementFailed        HF-302
@@ -31,7 +33,10 @@ HoldfastError
     ├── UnknownVersion           HF-309
     ├── ForeignFile              HF-310
     ├── InvalidKey               HF-311
-    └── BarrierTimeout           HF-312
+    ├── BarrierTimeout           HF-312
+    ├── InvalidCommit            HF-313
+    ├── UnknownEpoch             HF-314
+    └── StoreClosed              HF-315
 
 A code never changes its meaning and is never used again. The reference page of the codes is generated from the
 docstrings below, so each of them says *when* the error is raised.
@@ -171,6 +176,18 @@ class LaneExists(LedgerError):
     code = "HF-212"
 
 
+class CursorAhead(LedgerError):
+    """Raised when a stored cursor, or a sink's own, is ahead of everything the outbox ever published."""
+
+    code = "HF-213"
+
+
+class InvalidLane(LedgerError):
+    """Raised when a lane's specification makes no sense: no name, or no batch allowed in flight."""
+
+    code = "HF-214"
+
+
 class CheckpointError(HoldfastError):
     """A checkpoint store could not do what was asked."""
 
@@ -245,6 +262,24 @@ class BarrierTimeout(CheckpointError):
     """Raised when an aligned snapshot was given up because an input's barrier did not arrive in time."""
 
     code = "HF-312"
+
+
+class InvalidCommit(CheckpointError):
+    """Raised when no store could apply a commit or a prune: one key in two updates, a rollback to version 0, keep 0."""
+
+    code = "HF-313"
+
+
+class UnknownEpoch(CheckpointError):
+    """Raised when a write carries an epoch the store never handed out, as after it was restored from an older copy."""
+
+    code = "HF-314"
+
+
+class StoreClosed(CheckpointError):
+    """Raised when a store is used after `close`, or in a child process that inherited it by a fork."""
+
+    code = "HF-315"
 
 
 def error_types(root: type[HoldfastError] = HoldfastError) -> Iterator[type[HoldfastError]]:

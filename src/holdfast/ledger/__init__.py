@@ -1,0 +1,1 @@
+"""The pure state machine that decides what is committed. It does no I/O and knows no clock."""

@@ -1,0 +1,111 @@
+"""What the ledger remembers across a crash: one value, written in one atomic write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from holdfast.model.errors import HoldfastError, UnknownFormat
+from holdfast.model.positions import Position, from_json, to_json
+
+FORMAT = 1
+
+
+class StopReason(Enum):
+    """Why a ledger stopped. A crash leaves none behind: it is the absence of a record."""
+
+    GRACEFUL = "graceful"
+    FORCED = "forced"
+
+
+@dataclass(frozen=True, slots=True)
+class StopRecord:
+    """How the ledger was stopped and what it left undone, per lane."""
+
+    reason: StopReason
+    remaining: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Batches never sent: they stay in the outbox and are sent after the next start."""
+    abandoned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Batches sent whose outcome is not known: sent again after the next start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursors:
+    """Every lane's `delivered`, and `committed` with the source positions that belong to it."""
+
+    delivered: Mapping[str, int]
+    committed: int = 0
+    positions: Mapping[str, Position] = field(default_factory=dict)
+    joining: frozenset[str] = frozenset()
+    """Lanes that were added and have not yet reached `committed`: they do not count in the policy."""
+    rollbacks: int = 0
+    """How often an operator moved a cursor back. `committed` may only fall when this has risen."""
+    stop: StopRecord | None = None
+
+
+class CursorsCodec:
+    """Cursors as versioned JSON."""
+
+    def encode(self, value: Cursors) -> bytes:
+        """The bytes that are stored; equal cursors give equal bytes."""
+        document = {
+            "format": FORMAT,
+            "delivered": dict(value.delivered),
+            "committed": value.committed,
+            "positions": {source: to_json(position) for source, position in value.positions.items()},
+            "joining": sorted(value.joining),
+            "rollbacks": value.rollbacks,
+            "stop": None if value.stop is None else _stop_to_json(value.stop),
+        }
+        return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+    def decode(self, payload: bytes) -> Cursors:
+        """The cursors again; `UnknownFormat` when the payload is not ours or newer than this version."""
+        try:
+            document = json.loads(payload)
+            if document["format"] != FORMAT:
+                raise _unknown(f"they are of format {document['format']!r}, and this version reads format {FORMAT}")
+            return Cursors(
+                delivered={str(lane): _number(oseq) for lane, oseq in document["delivered"].items()},
+                committed=_number(document["committed"]),
+                positions={source: from_json(position) for source, position in document["positions"].items()},
+                joining=frozenset(document["joining"]),
+                rollbacks=_number(document["rollbacks"]),
+                stop=None if document["stop"] is None else _stop_from_json(document["stop"]),
+            )
+        except HoldfastError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _unknown(f"they cannot be read ({type(error).__name__}: {error})") from error
+
+
+def _stop_to_json(stop: StopRecord) -> dict[str, object]:
+    return {
+        "reason": stop.reason.value,
+        "remaining": {lane: list(batches) for lane, batches in stop.remaining.items()},
+        "abandoned": {lane: list(batches) for lane, batches in stop.abandoned.items()},
+    }
+
+
+def _stop_from_json(document: Mapping[str, Mapping[str, list[int]]]) -> StopRecord:
+    return StopRecord(
+        StopReason(document["reason"]),
+        remaining={lane: tuple(map(_number, batches)) for lane, batches in document["remaining"].items()},
+        abandoned={lane: tuple(map(_number, batches)) for lane, batches in document["abandoned"].items()},
+    )
+
+
+def _number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        message = f"{value!r} is not a batch number"
+        raise ValueError(message)
+    return value
+
+
+def _unknown(why: str) -> UnknownFormat:
+    return UnknownFormat(
+        f"The stored cursors are not usable: {why}.",
+        remedy="Upgrade Holdfast if a newer version wrote them; otherwise roll the key back to an older version.",
+    )

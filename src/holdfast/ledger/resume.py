@@ -1,0 +1,113 @@
+"""Where a lane begins: after a restart, when a sink is added, and when the sink remembers another cursor than we do.
+
+Pure. The cursor that a sink keeps inside itself is the truth about that sink, both ways: if it is ahead of ours, our
+last write was lost and we skip; if it is behind, the sink was restored from a backup and we deliver again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from holdfast.ledger.cursors import Cursors
+from holdfast.ledger.lane import LaneSpec, Start
+from holdfast.model.errors import CursorAhead, NotRetained
+from holdfast.model.positions import Position
+
+
+class Batch(NamedTuple):
+    """A batch of the outbox, and where each source that moved stands after it."""
+
+    oseq: int
+    ends: Mapping[str, Position]
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """What is known at a start: the persisted cursors, the outbox, and the cursors that sinks hold themselves."""
+
+    cursors: Cursors = field(default_factory=lambda: Cursors(delivered={}))
+    batches: Sequence[Batch] = ()
+    """What the outbox still has, ascending."""
+    last_oseq: int = 0
+    """The highest number the outbox ever gave out."""
+    trimmed: int = 0
+    """Batches up to this one may be gone from the outbox."""
+    sink_cursors: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.cursors.committed > self.last_oseq:
+            raise _ahead("The stored `committed`", self.cursors.committed, self.last_oseq)
+
+
+class Route(Enum):
+    """How a lane came by its starting point."""
+
+    RESUMED = "resumed from our cursor"
+    SINK_AHEAD = "the sink has more than we had recorded: those batches are skipped"
+    SINK_BEHIND = "the sink has less than we had recorded: those batches are delivered again"
+    NEW = "a new lane"
+    NOT_RETAINED = "the sink needs batches that are no longer kept: the lane is stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStart:
+    """The batch after which a lane begins, and why."""
+
+    delivered: int
+    route: Route
+    counts: bool
+
+
+def lane_start(spec: LaneSpec, known: Resume) -> LaneStart:
+    """Decide where the lane begins."""
+    ours = known.cursors.delivered.get(spec.name)
+    sinks = known.sink_cursors.get(spec.name)
+    if ours is None and sinks is None:
+        return _begin(_first_start(spec, known), Route.NEW, known)
+    if sinks is None:
+        assert ours is not None
+        return _begin(_published(ours, f"Our cursor of lane {spec.name!r}", known), Route.RESUMED, known, spec.name)
+    _published(sinks, f"The cursor inside sink {spec.name!r}", known)
+    if ours is None:
+        return _begin(sinks, Route.NEW, known)
+    route = Route.RESUMED if sinks == ours else Route.SINK_AHEAD if sinks > ours else Route.SINK_BEHIND
+    return _begin(sinks, route, known, spec.name)
+
+
+def _begin(delivered: int, route: Route, known: Resume, resumed: str | None = None) -> LaneStart:
+    if delivered < known.trimmed:
+        route = Route.NOT_RETAINED
+    counted = resumed is not None and resumed not in known.cursors.joining
+    return LaneStart(delivered, route, counts=counted or delivered >= known.cursors.committed)
+
+
+def _first_start(spec: LaneSpec, known: Resume) -> int:
+    if spec.start is Start.NOW:
+        return known.last_oseq
+    after = 0 if spec.start is Start.EARLIEST else spec.start
+    if after < known.trimmed:
+        raise NotRetained(
+            f"Lane {spec.name!r} is to start after batch {after}, but batches {after + 1} to {known.trimmed} are gone.",
+            remedy="Start it at `now`, after a later batch, or recompute what is missing from the inbox first.",
+            lane=spec.name,
+            missing=(after + 1, known.trimmed),
+        )
+    return _published(after, f"The start of lane {spec.name!r}", known)
+
+
+def _published(oseq: int, what: str, known: Resume) -> int:
+    if oseq > known.last_oseq:
+        raise _ahead(what, oseq, known.last_oseq)
+    return oseq
+
+
+def _ahead(what: str, oseq: int, last_oseq: int) -> CursorAhead:
+    return CursorAhead(
+        f"{what} is at batch {oseq}, but the outbox never published more than {last_oseq}.",
+        remedy="The outbox was lost or replaced by an older copy: restore it, or roll the cursors back to match it.",
+        oseq=oseq,
+        last_oseq=last_oseq,
+    )
