@@ -38,8 +38,8 @@ class Cursors:
     delivered: Mapping[str, int]
     committed: int = 0
     positions: Mapping[str, Position] = field(default_factory=dict)
-    joining: frozenset[str] = frozenset()
-    """Lanes that were added and have not yet reached `committed`: they do not count in the policy."""
+    joining: Mapping[str, int] = field(default_factory=dict)
+    """Lanes that do not count in the policy yet, with the batch after which each began."""
     rollbacks: int = 0
     """How often an operator moved a cursor back. `committed` may only fall when this has risen."""
     stop: StopRecord | None = None
@@ -55,7 +55,7 @@ class CursorsCodec:
             "delivered": dict(value.delivered),
             "committed": value.committed,
             "positions": {source: to_json(position) for source, position in value.positions.items()},
-            "joining": sorted(value.joining),
+            "joining": dict(value.joining),
             "rollbacks": value.rollbacks,
             "stop": None if value.stop is None else _stop_to_json(value.stop),
         }
@@ -68,10 +68,10 @@ class CursorsCodec:
             if document["format"] != FORMAT:
                 raise _unknown(f"they are of format {document['format']!r}, and this version reads format {FORMAT}")
             return Cursors(
-                delivered={str(lane): _number(oseq) for lane, oseq in document["delivered"].items()},
+                delivered=_numbers(document["delivered"]),
                 committed=_number(document["committed"]),
                 positions={source: from_json(position) for source, position in document["positions"].items()},
-                joining=frozenset(document["joining"]),
+                joining=_numbers(document["joining"]),
                 rollbacks=_number(document["rollbacks"]),
                 stop=None if document["stop"] is None else _stop_from_json(document["stop"]),
             )
@@ -95,6 +95,10 @@ def _stop_from_json(document: Mapping[str, Mapping[str, list[int]]]) -> StopReco
         remaining={lane: tuple(map(_number, batches)) for lane, batches in document["remaining"].items()},
         abandoned={lane: tuple(map(_number, batches)) for lane, batches in document["abandoned"].items()},
     )
+
+
+def _numbers(values: Mapping[str, object]) -> dict[str, int]:
+    return {lane: _number(value) for lane, value in values.items()}
 
 
 def _number(value: object) -> int:

@@ -55,7 +55,6 @@ class Lane:
 
     __slots__ = (
         "acked",
-        "counts",
         "dead_lettering",
         "delivered",
         "held",
@@ -68,6 +67,7 @@ class Lane:
         "rejected",
         "required",
         "retrying",
+        "since",
         "spec",
         "stopped",
         "vanished",
@@ -75,7 +75,13 @@ class Lane:
     )
 
     def __init__(
-        self, spec: LaneSpec, *, delivered: int, counts: bool, batches: Iterable[int] = (), stopped: str | None = None
+        self,
+        spec: LaneSpec,
+        *,
+        delivered: int,
+        since: int | None = None,
+        batches: Iterable[int] = (),
+        stopped: str | None = None,
     ) -> None:
         self.spec = spec
         self.name = spec.name
@@ -83,8 +89,8 @@ class Lane:
         self.max_inflight = spec.max_inflight
         self.delivered = delivered
         """Every batch up to this one is resolved: the lane's restart point."""
-        self.counts = counts
-        """Whether the commit policy looks at this lane."""
+        self.since = since
+        """For a lane that does not count yet: the batch after which it began. It has nothing from before."""
         self.stopped = stopped
         """Why the lane can never go on, or None."""
         self.queued = deque(batches)
@@ -107,9 +113,21 @@ class Lane:
         self.acked = 0
         self.rejected = 0
 
-    def restarted(self, delivered: int, batches: Iterable[int], *, counts: bool) -> Lane:
+    def restarted(self, delivered: int, batches: Iterable[int]) -> Lane:
         """The lane begun anew after `delivered`. It is another object, so tickets of before are void."""
-        return Lane(self.spec, delivered=delivered, counts=counts, batches=batches)
+        return Lane(self.spec, delivered=delivered, since=self.since, batches=batches)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the commit policy looks at this lane."""
+        return self.since is None
+
+    def join(self, committed: int) -> bool:
+        """Count from now on, if `committed` lies within what this lane has delivered itself."""
+        if self.since is None or not self.since <= committed <= self.delivered:
+            return False
+        self.since = None
+        return True
 
     @property
     def unresolved(self) -> int:

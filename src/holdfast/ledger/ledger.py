@@ -170,7 +170,7 @@ class Ledger:
             delivered={name: lane.delivered for name, lane in self.lanes.items()},
             committed=self.committed,
             positions=dict(self.positions),
-            joining=frozenset(name for name, lane in self.lanes.items() if not lane.counts),
+            joining={name: lane.since for name, lane in self.lanes.items() if lane.since is not None},
             rollbacks=self.rollbacks,
             stop=self.stop_record,
         )
@@ -264,7 +264,7 @@ class Ledger:
                 lane=name,
                 to=to,
             )
-        self.lanes[name] = lane.restarted(to, self.batches.after(to), counts=lane.counts)
+        self.lanes[name] = lane.restarted(to, self.batches.after(to))
         self._note_rollback()
 
     def roll_back(self, to: int, ends: Mapping[str, Position]) -> None:
@@ -286,8 +286,7 @@ class Ledger:
         self.batches.cut(to, ends)
         for name, lane in self.lanes.items():
             delivered = min(lane.delivered, to)
-            counts = lane.counts or delivered >= self.committed
-            self.lanes[name] = lane.restarted(delivered, self.batches.after(delivered), counts=counts)
+            self.lanes[name] = lane.restarted(delivered, self.batches.after(delivered))
         self._note_rollback()
 
     # Internals
@@ -295,20 +294,25 @@ class Ledger:
     def _settle(self) -> None:
         """A cursor moved, or the rule did: bring `committed` up to the policy. It never falls here."""
         self._changed = True
-        prefix = policy_prefix(self.policy, self.lanes.values())
-        if prefix is not None and prefix > self.committed:
-            self.committed = prefix
-            self.batches.commit_through(prefix, self.positions)
-        for lane in self.lanes.values():
-            if not lane.counts and lane.delivered >= self.committed:
-                lane.counts = True
+        joined = True
+        while joined:
+            prefix = policy_prefix(self.policy, self.lanes.values())
+            if prefix is not None and prefix > self.committed:
+                self.committed = prefix
+                self.batches.commit_through(prefix, self.positions)
+            joined = self._lanes_join()
+
+    def _lanes_join(self) -> bool:
+        """Let lanes count that `committed` has come within reach of; True when one does from now on."""
+        joining = [lane for lane in self.lanes.values() if lane.since is not None]
+        return any([lane.join(self.committed) for lane in joining])
 
     def _open_lane(self, spec: LaneSpec, known: Resume) -> LaneStart:
         start = lane_start(spec, known)
         stopped = start.route.value if start.route is Route.NOT_RETAINED else None
         batches = self.batches.after(start.delivered)
         self.lanes[spec.name] = Lane(
-            spec, delivered=start.delivered, counts=start.counts, batches=batches, stopped=stopped
+            spec, delivered=start.delivered, since=start.since, batches=batches, stopped=stopped
         )
         self.starts[spec.name] = start
         return start

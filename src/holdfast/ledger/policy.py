@@ -43,7 +43,7 @@ class Standing(Protocol):
 
     @property
     def counts(self) -> bool:
-        """False for a lane that was added and has not yet reached `committed`."""
+        """False for a lane that was added and does not reach over `committed` yet."""
 
     @property
     def delivered(self) -> int:

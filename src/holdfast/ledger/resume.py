@@ -58,30 +58,32 @@ class LaneStart:
 
     delivered: int
     route: Route
-    counts: bool
+    since: int | None = None
+    """For a lane that does not count in the policy yet: the batch after which it first began."""
 
 
 def lane_start(spec: LaneSpec, known: Resume) -> LaneStart:
     """Decide where the lane begins."""
     ours = known.cursors.delivered.get(spec.name)
     sinks = known.sink_cursors.get(spec.name)
-    if ours is None and sinks is None:
-        return _begin(_first_start(spec, known), Route.NEW, known)
-    if sinks is None:
-        assert ours is not None
-        return _begin(_published(ours, f"Our cursor of lane {spec.name!r}", known), Route.RESUMED, known, spec.name)
-    _published(sinks, f"The cursor inside sink {spec.name!r}", known)
-    if ours is None:
-        return _begin(sinks, Route.NEW, known)
-    route = Route.RESUMED if sinks == ours else Route.SINK_AHEAD if sinks > ours else Route.SINK_BEHIND
-    return _begin(sinks, route, known, spec.name)
+    if sinks is not None:
+        delivered = _published(sinks, f"The cursor inside sink {spec.name!r}", known)
+    elif ours is not None:
+        delivered = _published(ours, f"Our cursor of lane {spec.name!r}", known)
+    else:
+        delivered = _first_start(spec, known)
+    since = delivered if ours is None else known.cursors.joining.get(spec.name)
+    return LaneStart(delivered, _route(delivered, ours, known), since)
 
 
-def _begin(delivered: int, route: Route, known: Resume, resumed: str | None = None) -> LaneStart:
+def _route(delivered: int, ours: int | None, known: Resume) -> Route:
     if delivered < known.trimmed:
-        route = Route.NOT_RETAINED
-    counted = resumed is not None and resumed not in known.cursors.joining
-    return LaneStart(delivered, route, counts=counted or delivered >= known.cursors.committed)
+        return Route.NOT_RETAINED
+    if ours is None:
+        return Route.NEW
+    if delivered == ours:
+        return Route.RESUMED
+    return Route.SINK_AHEAD if delivered > ours else Route.SINK_BEHIND
 
 
 def _first_start(spec: LaneSpec, known: Resume) -> int:

@@ -1,0 +1,74 @@
+"""Breadth-first search over everything that can happen to the real ledger in a small world.
+
+Every state reached is checked against the oracle, every step against the action properties. Each distinct state is
+counted once, by the hash of its key, as TLC does with fingerprints.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tests.model.oracle import Before, check_state, check_step
+from tests.model.world import Bounds, Operation, Violation, World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass
+class Exploration:
+    """What a search saw."""
+
+    states: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    complete: bool = False
+    """Whether every state within the bounds was visited."""
+    operations: Counter[str] = field(default_factory=Counter)
+    witnesses: set[str] = field(default_factory=set)
+
+    def __str__(self) -> str:
+        whole = "all of them" if self.complete else "stopped at its limit"
+        return f"{self.states:,} distinct states, {self.steps:,} steps, {self.seconds:.0f} s, {whole}"
+
+
+def explore(
+    bounds: Bounds, *, limit: int | None = None, witness: Callable[[World, Operation], set[str]] | None = None
+) -> Exploration:
+    """Visit every state within the bounds, or the first `limit` of them; a `Violation` ends the search."""
+    seen = Exploration()
+    started = time.monotonic()
+    first = World(bounds)
+    visited = {hash(first.key())}
+    frontier = deque([first])
+    while frontier and (limit is None or len(visited) < limit):
+        world = frontier.popleft()
+        before = Before(world)
+        for operation in list(world.operations()):
+            after = world.clone()
+            step(after, operation, before)
+            seen.steps += 1
+            seen.operations[operation[0]] += 1
+            fingerprint = hash(after.key())
+            if fingerprint not in visited:
+                visited.add(fingerprint)
+                check_state(after)
+                if witness is not None:
+                    seen.witnesses |= witness(after, operation)
+                frontier.append(after)
+    seen.states = len(visited)
+    seen.complete = not frontier
+    seen.seconds = time.monotonic() - started
+    return seen
+
+
+def step(world: World, operation: Operation, before: Before) -> None:
+    """Let one operation happen and check the step; anything unexpected is a violation too."""
+    try:
+        world.perform(operation)
+        check_step(before, world)
+    except Violation as violation:
+        raise Violation(f"{violation} (by {operation})") from violation

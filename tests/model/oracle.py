@@ -1,0 +1,215 @@
+"""What the ledger ought to say, worked out from raw history: which batches each sink resolved, and nothing else.
+
+Every check is named after the invariant of the design that it holds. None of them asks the ledger how it got there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.ledger.ledger import Phase
+from holdfast.ledger.policy import All, Policy, Required
+from holdfast.model.positions import Seq
+from tests.model.world import Violation, World, ends_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.ledger.lane import Lane
+
+
+def resolved_prefix(world: World, name: str) -> int:
+    """The last batch such that it and every batch before it are resolved by this sink."""
+    base, resolved = world.base[name], world.resolved[name]
+    prefix = base
+    for oseq in world.outbox:
+        if oseq <= base:
+            continue
+        if oseq not in resolved:
+            break
+        prefix = oseq
+    if prefix < world.trimmed:  # released batches were resolved by everyone, or the lane started behind them
+        prefix = max(prefix, max((oseq for oseq in resolved if oseq <= world.trimmed), default=prefix))
+    return prefix
+
+
+def meets(policy: Policy, world: World, oseq: int) -> bool:
+    """Whether enough of the sinks that count have resolved everything up to `oseq`."""
+    have = {name for name in world.joined if resolved_prefix(world, name) >= oseq}
+    if isinstance(policy, Required):
+        asked = {name for name in world.joined if world.ledger.lanes[name].required}
+        return bool(asked) and asked <= have
+    if isinstance(policy, All):
+        return bool(world.joined) and world.joined <= have
+    return len(have) >= policy.n
+
+
+def checkpoint_never_ahead_of_terminalized_prefix(world: World) -> None:
+    for name, lane in world.ledger.lanes.items():
+        prefix = resolved_prefix(world, name)
+        if lane.delivered > prefix:
+            raise Violation(f"CheckpointNeverAheadOfTerminalizedPrefix: {name} at {lane.delivered}, resolved {prefix}")
+        if lane.delivered < prefix:
+            raise Violation(f"NoBatchLeftBehind: {name} stays at {lane.delivered} although {prefix} is resolved")
+
+
+def checkpoint_ordering(world: World) -> None:
+    for name, lane in world.ledger.lanes.items():
+        for oseq in (*lane.in_flight, *lane.retrying, *lane.held, *lane.dead_lettering, *lane.pending_acks):
+            if oseq <= lane.delivered:
+                raise Violation(f"CheckpointOrdering: {name} is at {lane.delivered} past unresolved batch {oseq}")
+        if world.stored.delivered.get(name, 0) > world.peak[name]:
+            raise Violation(f"CheckpointOrdering: {world.stored} is stored, but {name} got to {world.peak[name]} only")
+
+
+def no_double_complete(world: World) -> None:
+    for name, lane in world.ledger.lanes.items():
+        unresolved = [*lane.in_flight, *lane.retrying, *lane.held, *lane.dead_lettering]
+        places = [*lane.queued, *unresolved, *lane.pending_acks]
+        if len(places) != len(set(places)):
+            raise Violation(f"NoDoubleComplete: a batch of {name} is in two places: {places}")
+        if world.resolved[name] & {*lane.queued, *unresolved}:
+            raise Violation(f"NoDoubleComplete: a batch resolved by {name} is to be sent again")
+
+
+def no_batch_left_behind(world: World) -> None:
+    """Every batch that a sink has not resolved is somewhere from where it will be sent."""
+    if world.ledger.phase is Phase.STOPPED:
+        return
+    for name, lane in world.ledger.lanes.items():
+        waiting = {*lane.queued, *lane.in_flight, *lane.retrying, *lane.held, *lane.dead_lettering}
+        owed = {oseq for oseq in world.outbox if oseq > world.base[name] and oseq not in world.resolved[name]}
+        if waiting != owed:
+            raise Violation(f"NoBatchLeftBehind: {name} owes {sorted(owed)}, waiting are {sorted(waiting)}")
+        if any(oseq <= world.trimmed for oseq in waiting):
+            raise Violation(f"NoBatchLeftBehind: {name} still needs {sorted(waiting)}, released is {world.trimmed}")
+
+
+def conservation_per_stage(world: World) -> None:
+    if world.ledger.phase is Phase.STOPPED:
+        return
+    for name, lane in world.ledger.lanes.items():
+        out = lane.acked + lane.rejected
+        if lane.offered != out + len(lane.queued) + lane.unresolved:
+            raise Violation(f"ConservationPerStage: {name} was offered {lane.offered}, accounted for {out} and waiting")
+        if out != len(world.resolved[name]) or _places(lane) != lane.unresolved:
+            raise Violation(f"ConservationPerStage: {name} counts {out} resolved, {len(world.resolved[name])} were")
+
+
+def _places(lane: Lane) -> int:
+    return len(lane.in_flight) + len(lane.retrying) + len(lane.held) + len(lane.dead_lettering)
+
+
+def dead_letter_before_cursor(world: World) -> None:
+    for name, lane in world.ledger.lanes.items():
+        buried = sum(1 for oseq in world.resolved[name] if (name, oseq) in world.letters)
+        if lane.rejected > buried:
+            raise Violation(f"CheckpointOrdering: {name} counts a rejected batch whose rows are in no dead letter")
+
+
+def in_flight_is_bounded(world: World) -> None:
+    for name, lane in world.ledger.lanes.items():
+        if _places(lane) > lane.max_inflight:
+            raise Violation(f"ConservationPerStage: {name} has {_places(lane)} unresolved, {lane.max_inflight} allowed")
+
+
+def drain_completeness(world: World) -> None:
+    ledger = world.ledger
+    if ledger.phase is not Phase.STOPPED:
+        if ledger.stop_record is not None:
+            raise Violation("DrainCompleteness: a stop is recorded, but the ledger is not stopped")
+        return
+    record = ledger.stop_record
+    for name, lane in ledger.lanes.items():
+        if _places(lane):
+            raise Violation(f"DrainCompleteness: stopped while {name} has batches unresolved")
+        if record is None or record.remaining.get(name, ()) != tuple(lane.queued):
+            raise Violation(f"DrainCompleteness: {name} leaves {tuple(lane.queued)}, recorded is {record}")
+
+
+def positions_belong_to_committed(world: World) -> None:
+    """The safe point of each source is exactly where it stood after `committed`."""
+    expected: dict[str, int] = {}
+    for oseq in range(1, world.ledger.committed + 1):
+        if oseq in world.outbox or oseq <= world.trimmed:
+            expected.update(dict.fromkeys(ends_of(oseq), oseq))
+    actual = {source: at.value for source, at in world.ledger.positions.items() if isinstance(at, Seq)}
+    if actual != expected and not world.voided:
+        raise Violation(f"CheckpointOrdering: committed {world.ledger.committed} is {expected}, sources got {actual}")
+
+
+def acknowledged_is_durable(world: World) -> None:
+    """No source was ever told more than what was on disk by then."""
+    for source, told in world.told.items():
+        if told > world.stored_peak.get(source, 0):
+            raise Violation(f"CheckpointOrdering: {source} was told {told}, stored was {world.stored_peak}")
+
+
+def joining_lanes_do_not_count(world: World) -> None:
+    counting = {name for name, lane in world.ledger.lanes.items() if lane.counts}
+    if counting != world.joined:
+        raise Violation(f"PolicyGate: lanes {sorted(counting)} count, but {sorted(world.joined)} reached committed")
+
+
+STATE_CHECKS: tuple[Callable[[World], None], ...] = (
+    no_double_complete,
+    checkpoint_ordering,
+    checkpoint_never_ahead_of_terminalized_prefix,
+    no_batch_left_behind,
+    conservation_per_stage,
+    dead_letter_before_cursor,
+    in_flight_is_bounded,
+    drain_completeness,
+    positions_belong_to_committed,
+    acknowledged_is_durable,
+    joining_lanes_do_not_count,
+)
+
+
+class Before:
+    """What the action checks need to remember of the state before a step."""
+
+    __slots__ = ("committed", "phase", "queued", "unresolved")
+
+    def __init__(self, world: World) -> None:
+        ledger = world.ledger
+        self.committed = ledger.committed
+        self.phase = ledger.phase
+        self.unresolved = sum([lane.unresolved for lane in ledger.lanes.values()])
+        self.queued = [len(lane.queued) for lane in ledger.lanes.values()]
+
+
+def note_history(world: World) -> None:
+    """A lane counts once `committed` lies within what it delivered itself; and how far each lane ever got."""
+    committed = world.ledger.committed
+    for name in world.base:
+        prefix = resolved_prefix(world, name)
+        if prefix > world.peak[name]:
+            world.peak = {**world.peak, name: prefix}
+        if name not in world.joined and world.since[name] <= committed <= prefix:
+            world.joined |= {name}
+
+
+def check_step(before: Before, world: World) -> None:
+    """The action properties: how `committed` and the work in hand may change in one step."""
+    ledger = world.ledger
+    if ledger.committed < before.committed and not world.rolled_back:
+        raise Violation(f"CommittedMonotonic: fell from {before.committed} to {ledger.committed}")
+    if ledger.committed > before.committed and not meets(ledger.policy, world, ledger.committed):
+        raise Violation(f"PolicyGate: {ledger.committed} is committed, {ledger.policy} is not met")
+    if not world.rolled_back:
+        beyond = [oseq for oseq in world.outbox if oseq > ledger.committed and meets(ledger.policy, world, oseq)]
+        if beyond:
+            raise Violation(f"PolicyGate: {ledger.policy} is met at {beyond}, committed stays at {ledger.committed}")
+    note_history(world)
+    if before.phase is Phase.DRAINING and ledger.phase is Phase.DRAINING:
+        if sum([lane.unresolved for lane in ledger.lanes.values()]) > before.unresolved:
+            raise Violation("DrainCompleteness: work in flight grew while draining")
+        if [len(lane.queued) for lane in ledger.lanes.values()] != before.queued:
+            raise Violation("DrainCompleteness: a batch was created or sent for the first time while draining")
+
+
+def check_state(world: World) -> None:
+    """Every invariant of a state."""
+    for check in STATE_CHECKS:
+        check(world)
