@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.ledger.ledger import Phase
 from holdfast.ledger.policy import All, Policy, Required
 from holdfast.model.positions import Seq
-from tests.model.world import Violation, World, ends_of
+from tests.model.world import DRAINING, STOPPED, Violation, World, ends_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +73,7 @@ def no_double_complete(world: World) -> None:
 
 def no_batch_left_behind(world: World) -> None:
     """Every batch that a sink has not resolved is somewhere from where it will be sent."""
-    if world.ledger.phase is Phase.STOPPED:
+    if world.ledger.phase is STOPPED:
         return
     for name, lane in world.ledger.lanes.items():
         waiting = {*lane.queued, *lane.in_flight, *lane.retrying, *lane.held, *lane.dead_lettering}
@@ -86,7 +85,7 @@ def no_batch_left_behind(world: World) -> None:
 
 
 def conservation_per_stage(world: World) -> None:
-    if world.ledger.phase is Phase.STOPPED:
+    if world.ledger.phase is STOPPED:
         return
     for name, lane in world.ledger.lanes.items():
         out = lane.acked + lane.rejected
@@ -100,22 +99,15 @@ def _places(lane: Lane) -> int:
     return len(lane.in_flight) + len(lane.retrying) + len(lane.held) + len(lane.dead_lettering)
 
 
-def dead_letter_before_cursor(world: World) -> None:
-    for name, lane in world.ledger.lanes.items():
-        buried = sum(1 for oseq in world.resolved[name] if (name, oseq) in world.letters)
-        if lane.rejected > buried:
-            raise Violation(f"CheckpointOrdering: {name} counts a rejected batch whose rows are in no dead letter")
-
-
 def in_flight_is_bounded(world: World) -> None:
     for name, lane in world.ledger.lanes.items():
         if _places(lane) > lane.max_inflight:
-            raise Violation(f"ConservationPerStage: {name} has {_places(lane)} unresolved, {lane.max_inflight} allowed")
+            raise Violation(f"AtMostMaxInflight: {name} has {_places(lane)} unresolved, {lane.max_inflight} allowed")
 
 
 def drain_completeness(world: World) -> None:
     ledger = world.ledger
-    if ledger.phase is not Phase.STOPPED:
+    if ledger.phase is not STOPPED:
         if ledger.stop_record is not None:
             raise Violation("DrainCompleteness: a stop is recorded, but the ledger is not stopped")
         return
@@ -135,14 +127,14 @@ def positions_belong_to_committed(world: World) -> None:
             expected.update(dict.fromkeys(ends_of(oseq), oseq))
     actual = {source: at.value for source, at in world.ledger.positions.items() if isinstance(at, Seq)}
     if actual != expected and not world.voided:
-        raise Violation(f"CheckpointOrdering: committed {world.ledger.committed} is {expected}, sources got {actual}")
+        raise Violation(f"PositionsBelongToCommitted: {world.ledger.committed} is {expected}, sources got {actual}")
 
 
 def acknowledged_is_durable(world: World) -> None:
     """No source was ever told more than what was on disk by then."""
     for source, told in world.told.items():
         if told > world.stored_peak.get(source, 0):
-            raise Violation(f"CheckpointOrdering: {source} was told {told}, stored was {world.stored_peak}")
+            raise Violation(f"AcknowledgedIsDurable: {source} was told {told}, stored was {world.stored_peak}")
 
 
 def joining_lanes_do_not_count(world: World) -> None:
@@ -152,12 +144,11 @@ def joining_lanes_do_not_count(world: World) -> None:
 
 
 STATE_CHECKS: tuple[Callable[[World], None], ...] = (
-    no_double_complete,
-    checkpoint_ordering,
     checkpoint_never_ahead_of_terminalized_prefix,
+    checkpoint_ordering,
+    no_double_complete,
     no_batch_left_behind,
     conservation_per_stage,
-    dead_letter_before_cursor,
     in_flight_is_bounded,
     drain_completeness,
     positions_belong_to_committed,
@@ -169,14 +160,22 @@ STATE_CHECKS: tuple[Callable[[World], None], ...] = (
 class Before:
     """What the action checks need to remember of the state before a step."""
 
-    __slots__ = ("committed", "phase", "queued", "unresolved")
+    __slots__ = ("committed", "delivered", "phase", "queued", "unresolved")
 
     def __init__(self, world: World) -> None:
-        ledger = world.ledger
-        self.committed = ledger.committed
-        self.phase = ledger.phase
-        self.unresolved = sum([lane.unresolved for lane in ledger.lanes.values()])
-        self.queued = [len(lane.queued) for lane in ledger.lanes.values()]
+        lanes = world.ledger.lanes.values()
+        self.committed = world.ledger.committed
+        self.phase = world.ledger.phase
+        self.delivered = [lane.delivered for lane in lanes]
+        self.unresolved = sum([lane.unresolved for lane in lanes])
+        self.queued = [len(lane.queued) for lane in lanes]
+
+
+CURSORS_STAY = frozenset(
+    {"create", "send", "apply", "fail", "hold", "vanish", "retry", "reject", "bury", "write", "confirm"}
+    | {"drain", "stop", "force_stop"}
+)
+"""Operations that resolve nothing: no cursor may move by them."""
 
 
 def note_history(world: World) -> None:
@@ -190,22 +189,26 @@ def note_history(world: World) -> None:
             world.joined |= {name}
 
 
-def check_step(before: Before, world: World) -> None:
-    """The action properties: how `committed` and the work in hand may change in one step."""
+def check_step(before: Before, operation: str, world: World) -> None:
+    """The action properties: how cursors and the work in hand may change in one step."""
     ledger = world.ledger
+    lanes = ledger.lanes.values()
     if ledger.committed < before.committed and not world.rolled_back:
         raise Violation(f"CommittedMonotonic: fell from {before.committed} to {ledger.committed}")
     if ledger.committed > before.committed and not meets(ledger.policy, world, ledger.committed):
         raise Violation(f"PolicyGate: {ledger.committed} is committed, {ledger.policy} is not met")
+    cursors = (ledger.committed, [lane.delivered for lane in lanes])
+    if operation in CURSORS_STAY and cursors != (before.committed, before.delivered):
+        raise Violation(f"CheckpointOrdering: {operation} moved a cursor")
+    note_history(world)
     if not world.rolled_back:
         beyond = [oseq for oseq in world.outbox if oseq > ledger.committed and meets(ledger.policy, world, oseq)]
         if beyond:
             raise Violation(f"PolicyGate: {ledger.policy} is met at {beyond}, committed stays at {ledger.committed}")
-    note_history(world)
-    if before.phase is Phase.DRAINING and ledger.phase is Phase.DRAINING:
-        if sum([lane.unresolved for lane in ledger.lanes.values()]) > before.unresolved:
+    if before.phase is DRAINING and ledger.phase is DRAINING:
+        if sum([lane.unresolved for lane in lanes]) > before.unresolved:
             raise Violation("DrainCompleteness: work in flight grew while draining")
-        if [len(lane.queued) for lane in ledger.lanes.values()] != before.queued:
+        if [len(lane.queued) for lane in lanes] != before.queued:
             raise Violation("DrainCompleteness: a batch was created or sent for the first time while draining")
 
 

@@ -17,8 +17,8 @@ from holdfast.ledger.lane import Lane, LaneSpec, Start
 from holdfast.ledger.ledger import Ledger, Phase
 from holdfast.ledger.policy import All, Policy, Quorum, Required, check_policy
 from holdfast.ledger.resume import Batch, Resume
-from holdfast.ledger.tickets import Rejecting, Sending
-from holdfast.model.errors import InvalidPolicy, NotRetained, TicketUsed
+from holdfast.ledger.tickets import Queued, Rejecting, Sending
+from holdfast.model.errors import InvalidPolicy, LedgerError, NotDrained, NotRetained, PhaseRefused, TicketUsed
 from holdfast.model.positions import Seq
 
 if TYPE_CHECKING:
@@ -126,9 +126,9 @@ class World:
         """Every operation that is possible in this state, within the bounds."""
         ledger, phase = self.ledger, self.ledger.phase
         batches, troubles, rejects, crashes, _, changes, rollbacks = self.budget
+        if batches and phase is not STOPPED:
+            yield ("create",)
         if phase is RUNNING:
-            if batches:
-                yield ("create",)
             if changes:
                 yield from self._changes()
             if rollbacks:
@@ -146,13 +146,13 @@ class World:
             yield from self._crashes()
 
     def _lane_operations(self, name: str, lane: Lane, troubles: int, rejects: int) -> Iterator[Operation]:
-        if self.ledger.phase is RUNNING and lane.next_batch() is not None:
+        if lane.next_batch() is not None:
             yield ("send", name)
         for oseq in lane.in_flight:
             applied = self._applied(name, oseq)
             if not applied:
                 yield ("apply", name, oseq)
-            if applied or name not in self.sink_cursor:
+            else:
                 yield ("ack", name, oseq)
             if troubles:
                 yield ("fail", name, oseq)
@@ -198,39 +198,51 @@ class World:
         getattr(self, "do_" + operation[0])(*operation[1:])
 
     def do_create(self) -> None:
-        self.budget[0] -= 1
         oseq = self.ledger.batches.last_oseq + 1
+        if self.ledger.phase is DRAINING:
+            self._must_refuse(
+                PhaseRefused, lambda: self.ledger.create(oseq, {}), "DrainCompleteness: a batch was created"
+            )
+            return
+        self.budget[0] -= 1
         self.outbox = (*self.outbox, oseq)
         self.ledger.create(oseq, ends_of(oseq))
 
     def do_send(self, name: str) -> None:
+        lane = self.ledger.lanes[name]
         ticket = self.ledger.next(name)
-        assert ticket is not None
-        self._send(name, ticket)
+        if self.ledger.phase is DRAINING:
+            early = Queued(self.ledger, lane, lane.queued[0], 1)
+            self._must_refuse(PhaseRefused, early.send, "DrainCompleteness: a batch was sent for the first time")
+        elif ticket is None:
+            raise Violation(f"NoBatchLeftBehind: {name} has batches to send and gets none")
+        else:
+            self._send(lane, ticket)
 
     def do_retry(self, name: str, oseq: int) -> None:
-        self._send(name, self.ledger.retry(name, oseq))
+        lane = self.ledger.lanes[name]
+        ticket = self.ledger.retry(name, oseq)
+        self._send(lane, ticket)
+        stale = Sending(self.ledger, lane, oseq, ticket.attempt - 1)
+        self._must_refuse(TicketUsed, stale.ack, f"NoDoubleComplete: a ticket of an earlier attempt resolved {oseq}")
 
     def do_apply(self, name: str, oseq: int) -> None:
         """The sink takes the rows and its own cursor in one transaction; the answer is still on its way."""
-        if name in self.sink_cursor:
-            if oseq <= self.sink_cursor[name]:
-                raise Violation(f"NoDoubleComplete: sink {name} was given batch {oseq} a second time")
-            self.sink_cursor = {**self.sink_cursor, name: oseq}
-        else:
-            self.do_ack(name, oseq)
+        if oseq <= self.sink_cursor[name]:
+            raise Violation(f"NoDoubleComplete: sink {name} was given batch {oseq} a second time")
+        self.sink_cursor = {**self.sink_cursor, name: oseq}
 
     def do_ack(self, name: str, oseq: int) -> None:
         ticket = self._sending(name, oseq)
         ticket.ack()
         self._resolved(name, oseq)
-        self._must_be_used(ticket.ack, name, oseq)
+        self._must_refuse(TicketUsed, ticket.ack, f"NoDoubleComplete: the ticket for {name}/{oseq} was used twice")
 
     def do_fail(self, name: str, oseq: int) -> None:
         self.budget[1] -= 1
         ticket = self._sending(name, oseq)
         ticket.fail()
-        self._must_be_used(ticket.ack, name, oseq)
+        self._must_refuse(TicketUsed, ticket.ack, f"NoDoubleComplete: the ticket for {name}/{oseq} was used twice")
 
     def do_hold(self, name: str, oseq: int) -> None:
         self.budget[1] -= 1
@@ -288,8 +300,9 @@ class World:
 
     def do_stop(self) -> None:
         if any(lane.in_flight or lane.retrying or lane.held or lane.dead_lettering for lane in self._all_lanes()):
-            return
-        self.last_stop = self.ledger.stop()
+            self._must_refuse(NotDrained, self.ledger.stop, "DrainCompleteness: stopped with batches unresolved")
+        else:
+            self.last_stop = self.ledger.stop()
 
     def do_force_stop(self) -> None:
         owed = {lane.name: lane.unresolved_batches for lane in self._all_lanes() if lane.unresolved}
@@ -335,7 +348,7 @@ class World:
             return
         self.base = {**self.base, spare.name: began.delivered}
         self.since = {**self.since, spare.name: began.delivered}
-        self.peak = {**self.peak, spare.name: began.delivered}
+        self.peak = {**self.peak, spare.name: max(began.delivered, self.peak.get(spare.name, 0))}
         self.resolved = {**self.resolved, spare.name: frozenset()}
 
     def do_remove_lane(self, name: str) -> None:
@@ -380,9 +393,10 @@ class World:
                 positions.update(ends_of(number))
         return positions
 
-    def _send(self, name: str, ticket: object) -> None:
-        ticket.send()  # type: ignore[attr-defined]
-        self.ledger.lanes[name].vanished.clear()  # the caller keeps the ticket in its hand
+    @staticmethod
+    def _send(lane: Lane, ticket: Queued) -> None:
+        ticket.send()
+        lane.vanished.clear()  # in this world the caller keeps the ticket in its hand
 
     def _sending(self, name: str, oseq: int) -> Sending:
         lane = self.ledger.lanes[name]
@@ -410,18 +424,21 @@ class World:
             return False
         return True
 
-    def _must_be_used(self, use: object, name: str, oseq: int) -> None:
+    @staticmethod
+    def _must_refuse(error: type[LedgerError], use: Callable[[], object], otherwise: str) -> None:
         try:
-            use()  # type: ignore[operator]
-        except TicketUsed:
+            use()
+        except error:
             return
-        raise Violation(f"NoDoubleComplete: the ticket for {name}/{oseq} could be used twice")
+        except Exception as other:
+            raise Violation(otherwise) from other
+        raise Violation(otherwise)
 
     def _check_release(self, through: int) -> None:
         lanes = self.ledger.lanes
         needed = [self.stored.committed, *(self.stored.delivered.get(n, lanes[n].delivered) for n in lanes)]
         if through > min(needed):
-            raise Violation(f"NoBatchLeftBehind: released through {through}, but the stored cursors need {needed}")
+            raise Violation(f"ReleasedIsDelivered: released through {through}, but the stored cursors need {needed}")
 
     def _check_restart(self) -> None:
         for name, lane in self.ledger.lanes.items():
@@ -445,6 +462,7 @@ class World:
         stored = self.stored
         return (
             ledger.phase.value,
+            ledger.stop_record is not None and ledger.stop_record.reason,
             ledger.policy,
             ledger.committed,
             ledger._changed,

@@ -17,6 +17,7 @@ from holdfast.ledger.policy import Policy, Required, check_policy, policy_prefix
 from holdfast.ledger.resume import LaneStart, Resume, Route, lane_start
 from holdfast.ledger.tickets import Queued
 from holdfast.model.errors import LaneExists, NotDrained, PhaseRefused, RollbackRefused, UnknownLane
+from holdfast.model.positions import Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -181,8 +182,7 @@ class Ledger:
         if news:
             self._told.update(news)
             self._due.append(Acknowledge(news))
-        pins = [lane.delivered for lane in self.lanes.values()]
-        through = min(cursors.committed, *cursors.delivered.values(), *pins)
+        through = min([cursors.committed, *cursors.delivered.values(), *self._pins(cursors)])
         if through > self.batches.released:
             self.batches.release(through)
             self._due.append(Release(through))
@@ -305,7 +305,7 @@ class Ledger:
     def _lanes_join(self) -> bool:
         """Let lanes count that `committed` has come within reach of; True when one does from now on."""
         joining = [lane for lane in self.lanes.values() if lane.since is not None]
-        return any([lane.join(self.committed) for lane in joining])
+        return bool([lane for lane in joining if lane.join(self.committed)])
 
     def _open_lane(self, spec: LaneSpec, known: Resume) -> LaneStart:
         start = lane_start(spec, known)
@@ -344,9 +344,14 @@ class Ledger:
                 lane.hold(oseq, attempt)
                 self._due.append(Vanished(lane.name, oseq, attempt))
 
+    def _pins(self, cursors: Cursors) -> Iterable[int]:
+        """What the lanes of now still need: a lane that these cursors do not know would begin anew after a crash."""
+        for name, lane in self.lanes.items():
+            yield lane.delivered if name in cursors.delivered else self.starts[name].delivered
+
     def _is_news(self, source: str, position: Position) -> bool:
         told = self._told.get(source)
-        return told is None or (position != told and position.at_or_after(told))
+        return told is None or position.compare(told) is Order.AFTER
 
     def _lane(self, name: str) -> Lane:
         try:

@@ -38,7 +38,7 @@ def string(kind: str, name: str, value: object) -> str:
 def invalid(kind: str, why: str, *, remedy: str | None = None) -> InvalidPosition:
     """The error that says why parts, text or JSON are not a position of `kind`."""
     return InvalidPosition(
-        f"This is not a {kind} position: {why}.",
+        f"This is no {kind} position: {why}.",
         remedy=remedy or "Correct the value, or go back to an older version of the checkpoint it was read from.",
         kind=kind,
     )
