@@ -11,14 +11,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
 T = TypeVar("T")
+
+
+class Clock(Protocol):
+    """Tells the time at which a version is written; always an aware datetime."""
+
+    def __call__(self) -> datetime:
+        """The time now."""
+
+
+def utc_now() -> datetime:
+    """The clock of every store that is given no other."""
+    return datetime.now(UTC)
 
 
 class Durability(Enum):
@@ -137,7 +149,8 @@ class CheckpointStore(ABC):
 
     Keys are 1 to 200 characters of `a-z A-Z 0-9 . _ - / :`, not starting with `/` or `.` and without `..`
     (`InvalidKey` otherwise). All methods may raise `StoreUnavailable`; reads may raise `CheckpointDamaged`; writes may
-    raise `Fenced`, `StoreFull`, `StoreReadOnly` and `CommitStateUnknown`.
+    raise `Fenced`, `UnknownEpoch`, `StoreFull`, `StoreReadOnly` and `CommitStateUnknown`. After `close`, everything
+    but `close` raises `StoreClosed`; so does, in a forked child, a store that must not be carried across a fork.
     """
 
     durability: Durability
@@ -180,7 +193,8 @@ class CheckpointStore(ABC):
     def commit(self, commit: Commit) -> Mapping[str, int]:
         """Apply a commit and return the newest version of each key it wrote (0 for a deleted one).
 
-        `RequirementFailed` and `Fenced` mean that nothing was written; a key may stand in at most one update.
+        `RequirementFailed`, `Fenced` and `UnknownEpoch` mean that nothing was written; a key may stand in at most one
+        update (`InvalidCommit`). The epoch must be the newest one that `take_over` returned; it is checked first.
         """
 
     @abstractmethod
@@ -219,7 +233,7 @@ class CheckpointStore(ABC):
         """Write `version` of `key` again as the newest one and return its number."""
         return self.commit(Commit(epoch, [RollBack(key, version)]))[key]
 
-    def __enter__(self) -> CheckpointStore:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,56 @@
+"""What every test can have: the run's real servers, and a place of its own on each.
+
+Requirement ids: `pytest_collection_modifyitems` below is the place where the `req` markers are read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.servers import Run, Servers
+
+if TYPE_CHECKING:
+    from tests.support.servers import Bucket
+
+_RUN = pytest.StashKey[Run]()
+_WORKER_KEY = "holdfast_run"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The controller owns the run; a worker of xdist is told where it is."""
+    if not hasattr(config, "workerinput"):
+        config.stash[_RUN] = Run()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: object) -> None:
+    """Tell a new worker of xdist where the run's servers are written down."""
+    node.workerinput[_WORKER_KEY] = str(node.config.stash[_RUN].directory)  # type: ignore[attr-defined]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the servers; this also runs after Ctrl-C."""
+    if run := config.stash.get(_RUN, None):
+        run.end()
+
+
+@pytest.fixture(scope="session")
+def servers(pytestconfig: pytest.Config) -> Servers:
+    """The real servers of this run; each starts when it is first asked for."""
+    told = getattr(pytestconfig, "workerinput", {}).get(_WORKER_KEY)
+    return Servers(Path(told) if told else pytestconfig.stash[_RUN].directory)
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn(servers: Servers) -> str:
+    """The DSN of a real PostgreSQL server. Use a namespace of your own in it."""
+    return servers.postgres()
+
+
+@pytest.fixture
+def s3(servers: Servers) -> Bucket:
+    """An empty bucket on a real HTTP server that speaks S3."""
+    return servers.fresh_bucket()
