@@ -2,26 +2,43 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test
+.PHONY: help setup run check test model spec bench requirements docs
 
 PY := .venv/bin/python
 
 help: ## This list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 setup:
 	@PYTHON="$(PYTHON)" scripts/setup
 
-run: setup ## A short demonstration of the ledger: out-of-order answers, a crash, a restart
+run: setup ## A demonstration of the ledger: answers out of order, a kill -9, a restart that doubles nothing
 	@$(PY) examples/ledger_demo.py
 
 check: setup ## Format, lint, strict types, import direction, docs links, generated docs up to date
-	@.venv/bin/ruff format --check --quiet .
+	@.venv/bin/ruff format --check --quiet . || { echo "check: run .venv/bin/ruff format"; exit 1; }
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy
-	@$(PY) -m pytest -q -p no:cacheprovider tests/contract
+	@$(PY) -m pytest -q tests/contract
+	@$(PY) -m tests.support.requirements --check
 	@echo "check: all clean"
 
 test: setup ## All tests, on real servers that it installs and starts by itself
 	@$(PY) -m pytest -n 2 --dist worksteal
 	@echo "test: all passed"
+
+model: setup ## The exhaustive exploration of the ledger, more than 11 million states (about half an hour)
+	@$(PY) -m tests.model.full
+
+spec: setup ## TLC over the TLA+ specification of the ledger
+	@scripts/spec
+
+bench: setup ## The benchmarks beside their peers; B=name runs one
+	@$(PY) -m bench $(B)
+
+requirements: setup ## Which tests hold which requirement, and how they went; writes docs/guarantees.md
+	@$(PY) -m tests.support.requirements
+
+docs: setup requirements ## Write the generated pages anew
+	@$(PY) -m tests.support.errors_page
+	@echo "docs: generated pages are written"

@@ -1,7 +1,4 @@
-"""What every test can have: the run's real servers, and a place of its own on each.
-
-Requirement ids: `pytest_collection_modifyitems` below is the place where the `req` markers are read.
-"""
+"""What every test can have: the run's real servers, and a place of its own on each."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.requirements import RequirementsPlugin
 from tests.support.servers import Run, Servers
 
 if TYPE_CHECKING:
@@ -21,6 +19,7 @@ _WORKER_KEY = "holdfast_run"
 
 def pytest_configure(config: pytest.Config) -> None:
     """The controller owns the run; a worker of xdist is told where it is."""
+    config.pluginmanager.register(RequirementsPlugin())
     if not hasattr(config, "workerinput"):
         config.stash[_RUN] = Run()
 

@@ -26,7 +26,7 @@ KILLS = 200
 DURABLE = [name for name in BACKENDS if name != "memory"]
 
 
-@pytest.mark.req("K1", "K7", "M3")
+@pytest.mark.req("K1", "M3")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", DURABLE)
 def test_two_hundred_kills_leave_a_committed_pair_each(name: str, tmp_path: Path, servers: Servers) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from holdfast.ledger.lane import LaneSpec
 from holdfast.ledger.policy import All, Quorum, Required
-from tests.model.world import POLICIES, Bounds
+from tests.model.explorer import Exploration, explore
+from tests.model.world import POLICIES, Bounds, Violation
 
 ORDERED = LaneSpec("a", required=True, max_inflight=1)
 WIDE = LaneSpec("a", required=True, max_inflight=2)
@@ -58,3 +59,14 @@ FULL: dict[str, Bounds] = {
     ),
 }
 """Explored by `make model`, each up to its share of the states asked for."""
+
+
+def explore_full(task: tuple[str, int]) -> tuple[str, Exploration | str]:
+    """One world of `FULL`, for a process of its own; a violation comes back as its message."""
+    name, limit = task
+    try:
+        return name, explore(
+            FULL[name], limit=limit, progress=lambda states: print(f"  {name}: {states:,} …", flush=True)
+        )
+    except Violation as violation:
+        return name, str(violation)

@@ -9,15 +9,12 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tests.model.oracle import Before, check_state, check_step
 from tests.model.world import Bounds, Operation, Violation, World
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @dataclass
@@ -37,12 +34,24 @@ class Exploration:
         return f"{self.states:,} distinct states, {self.steps:,} steps, {self.seconds:.0f} s, {whole}"
 
 
+Witness = Callable[[World, Operation], set[str]]
+PROGRESS_EVERY = 250_000
+
+
 def explore(
-    bounds: Bounds, *, limit: int | None = None, witness: Callable[[World, Operation], set[str]] | None = None
+    bounds: Bounds,
+    *,
+    limit: int | None = None,
+    witness: Witness | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Exploration:
-    """Visit every state within the bounds, or the first `limit` of them; a `Violation` ends the search."""
+    """Visit every state within the bounds, or the first `limit` of them; a `Violation` ends the search.
+
+    :param witness: which situations a state shows; they are collected.
+    :param progress: is told the number of states now and then.
+    """
     with _without_garbage_collection():
-        return _search(bounds, limit, witness)
+        return _search(bounds, limit, witness or (lambda *_: set()), progress or (lambda _: None))
 
 
 @contextmanager
@@ -55,7 +64,7 @@ def _without_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _search(bounds: Bounds, limit: int | None, witness: Callable[[World, Operation], set[str]] | None) -> Exploration:
+def _search(bounds: Bounds, limit: int | None, witness: Witness, progress: Callable[[int], None]) -> Exploration:
     seen = Exploration()
     started = time.monotonic()
     first = World(bounds)
@@ -73,9 +82,10 @@ def _search(bounds: Bounds, limit: int | None, witness: Callable[[World, Operati
             if fingerprint not in visited:
                 visited.add(fingerprint)
                 check_state(after)
-                if witness is not None:
-                    seen.witnesses |= witness(after, operation)
+                seen.witnesses |= witness(after, operation)
                 frontier.append(after)
+                if len(visited) % PROGRESS_EVERY == 0:
+                    progress(len(visited))
     seen.states = len(visited)
     seen.complete = not frontier
     seen.seconds = time.monotonic() - started

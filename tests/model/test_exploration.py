@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("exploration")]
 ENOUGH = 300_000
 
 
-@pytest.mark.req("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M10", "M11", "M21", "D6")
+@pytest.mark.req("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M11", "M14", "M21", "D6", "X3", "X14")
 def test_every_reachable_state_satisfies_every_invariant(capsys: pytest.CaptureFixture[str]) -> None:
     explorations = {name: explore(bounds, witness=situations) for name, bounds in QUICK.items()}
     with capsys.disabled():

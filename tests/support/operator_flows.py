@@ -6,13 +6,13 @@ import asyncio
 import heapq
 import json
 from itertools import count
+from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.checkpoint.operators import Flow, FlowSettings, Graph, Link, SnapshotMode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-    from random import Random
 
     from holdfast.checkpoint.contract import CheckpointStore
     from holdfast.checkpoint.operators import Item, Offset, Operator, Recovery, ReplayFrom
@@ -47,13 +47,13 @@ class HandTimer:
 class Mortal:
     """Does blocking work some steps later, so that items are applied meanwhile; does none after the crash."""
 
-    def __init__(self, steps: int = 3) -> None:
+    def __init__(self, steps: int = 3, chance: Random | None = None) -> None:
         self._steps = steps
+        self._chance = chance or Random(0)
         self.dead = False
 
     async def __call__(self, work: Callable[[], R], /) -> R:
-        for _ in range(self._steps):
-            await asyncio.sleep(0)
+        await settle(self._chance.randint(0, self._steps))
         if self.dead:
             raise asyncio.CancelledError
         result = work()
@@ -84,33 +84,46 @@ class ListSource:
 
 
 class JsonState:
-    """State that is one JSON value, kept in a buffer that each item changes in place."""
+    """State that is one JSON value in two buffers, which every item changes in place."""
+
+    SIZE = 1 << 15
 
     def __init__(self) -> None:
         self.state: dict[str, list[Any]] = {"seen": [], "log": []}
-        self._live = bytearray()
-
-    def snapshot(self) -> Sequence[memoryview]:
-        self._live[:] = json.dumps(self.state).encode()
-        return [memoryview(self._live)[:5], memoryview(self._live)[5:]]
-
-    def restore(self, buffers: Sequence[memoryview]) -> None:
-        self.state = json.loads(b"".join(buffers))
-
-
-class Scale(JsonState):
-    """Emits each value twice, the second time negative: two outputs of one item."""
+        self._live = bytearray(self.SIZE)
+        self._write_down()
 
     def apply(self, item: Item[int]) -> list[int]:
         self.state["seen"].append([item.input, item.seq])
+        outputs = self.take(item)
+        self._write_down()
+        return outputs
+
+    def _write_down(self) -> None:
+        self._live[:] = json.dumps(self.state).encode().ljust(self.SIZE)
+
+    def take(self, item: Item[int]) -> list[int]:
+        raise NotImplementedError
+
+    def snapshot(self) -> Sequence[memoryview]:
+        return [memoryview(self._live)[:5], memoryview(self._live)[5:]]
+
+    def restore(self, buffers: Sequence[memoryview]) -> None:
+        self._live[:] = b"".join(buffers)
+        self.state = json.loads(self._live)
+
+
+class Scale(JsonState):
+    """Emits each value ten times as large, and negative: two outputs of one item."""
+
+    def take(self, item: Item[int]) -> list[int]:
         return [item.value * 10, -item.value]
 
 
 class RunningSum(JsonState):
     """Emits the sum of all values so far: its outputs depend on the order in which the inputs are taken."""
 
-    def apply(self, item: Item[int]) -> list[int]:
-        self.state["seen"].append([item.input, item.seq])
+    def take(self, item: Item[int]) -> list[int]:
         self.state["log"].append(item.value)
         return [sum(self.state["log"])]
 
@@ -118,22 +131,16 @@ class RunningSum(JsonState):
 class Matches(JsonState):
     """Emits every value that has come on both inputs: which values does not depend on the order, when does."""
 
-    def apply(self, item: Item[int]) -> list[int]:
-        self.state["seen"].append([item.input, item.seq])
-        other = [entry for entry in self.state["log"] if entry == [item.value, _other(item.input)]]
+    def take(self, item: Item[int]) -> list[int]:
+        others = [value for value, name in self.state["log"] if value == item.value and name != item.input]
         self.state["log"].append([item.value, item.input])
-        return [item.value for _ in other]
-
-
-def _other(name: str) -> str:
-    return "right" if name == "left" else "left"
+        return others
 
 
 class Collect(JsonState):
     """Keeps what it is given: the result of a flow."""
 
-    def apply(self, item: Item[int]) -> list[int]:
-        self.state["seen"].append([item.input, item.seq])
+    def take(self, item: Item[int]) -> list[int]:
         self.state["log"].append(item.value)
         return []
 
@@ -175,14 +182,14 @@ class World:
         self._merge = merge
         self._mode = mode
         self._cadence, self._cadences = cadence, cadences or {}
-        self._write_steps = write_steps
+        self._write_steps, self._pace = write_steps, pace
 
     def run(self, steps: int | None = None) -> list[int]:
         """Run to the end and give what the sink has, or `Crashed` after so many steps of the event loop."""
         return asyncio.run(self._run(steps))
 
     async def _run(self, steps: int | None) -> list[int]:
-        timer, offload = HandTimer(), Mortal(self._write_steps)
+        timer, offload = HandTimer(), Mortal(self._write_steps, self._pace)
         settings = FlowSettings(
             mode=self._mode,
             cadence=self._cadence,

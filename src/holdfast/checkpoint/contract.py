@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
+from holdfast.checkpoint.difference import Change, difference
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -232,6 +234,10 @@ class CheckpointStore(ABC):
     def roll_back(self, key: str, version: int, *, epoch: int) -> int:
         """Write `version` of `key` again as the newest one and return its number."""
         return self.commit(Commit(epoch, [RollBack(key, version)]))[key]
+
+    def diff(self, key: str, older: int, newer: int) -> tuple[Change, ...]:
+        """What changed from one version of `key` to another."""
+        return difference(self.get_version(key, older).payload, self.get_version(key, newer).payload)
 
     def __enter__(self) -> Self:
         return self

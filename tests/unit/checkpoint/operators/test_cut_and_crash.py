@@ -20,7 +20,7 @@ CADENCES = {"scale": 3.0, "merge": 5.0, "sink": 7.0}
 
 
 def world(store: MemoryStore, mode: SnapshotMode, **options: object) -> World:
-    return World(store, FIRST, SECOND, mode=mode, cadence=9.0, cadences=CADENCES, **options)  # type: ignore[arg-type]
+    return World(store, FIRST, SECOND, mode=mode, cadence=9.0, cadences=CADENCES, pace=Random(7), **options)  # type: ignore[arg-type]
 
 
 def run_through(flow: World, crashes: list[int]) -> list[int]:

@@ -249,8 +249,8 @@ def test_an_operator_that_was_fenced_stops() -> None:
 @pytest.mark.req("K1")
 def test_nothing_is_saved_after_the_operator_has_failed_in_the_middle_of_an_item() -> None:
     class HalfApplied(Collect):
-        def apply(self, item: Item[int]) -> list[int]:
-            super().apply(item)
+        def take(self, item: Item[int]) -> list[int]:
+            super().take(item)
             message = "broken"
             raise RuntimeError(message)
 

@@ -1,0 +1,1 @@
+"""Benchmarks: each module's `run` measures something and yields its figures."""

@@ -1,0 +1,62 @@
+"""Imports point downward only, the ledger is pure, and heavy clients are not loaded before they are needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "holdfast"
+
+ALLOWED: dict[str, frozenset[str]] = {
+    "model": frozenset(),
+    "ledger": frozenset({"model"}),
+    "checkpoint": frozenset({"model", "ledger"}),
+}
+"""For each package, the packages of ours that it may import, besides itself."""
+
+PURE = frozenset({"__future__", "abc", "collections", "collections.abc", "dataclasses", "enum", "json", "typing"})
+"""What the ledger may import of the standard library: no file, clock, thread, process or randomness."""
+
+
+def imported_modules(path: Path) -> list[str]:
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names.append(node.module or "")
+    return names
+
+
+def modules_of(package: str) -> list[Path]:
+    return sorted((SOURCE / package).rglob("*.py"))
+
+
+def test_every_package_has_a_rule() -> None:
+    packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    assert packages == set(ALLOWED)
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_imports_point_downward(package: str) -> None:
+    for path in modules_of(package):
+        for name in imported_modules(path):
+            if name.startswith("holdfast."):
+                assert name.split(".")[1] in ALLOWED[package] | {package}, f"{path.name} imports {name}"
+
+
+def test_the_ledger_is_pure() -> None:
+    for path in modules_of("ledger"):
+        foreign = {name for name in imported_modules(path) if not name.startswith("holdfast.")} - PURE
+        assert not foreign, f"{path.name} imports {foreign}"
+
+
+def test_no_client_library_is_loaded_by_importing_us() -> None:
+    modules = ["holdfast", "holdfast.ledger", "holdfast.checkpoint"]
+    code = f"import sys, {', '.join(modules)}; print([m for m in ('psycopg', 'obstore', 'moto') if m in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "[]"
