@@ -120,6 +120,13 @@ class Scale(JsonState):
         return [item.value * 10, -item.value]
 
 
+class Same(JsonState):
+    """Emits what it is given: a longer way."""
+
+    def take(self, item: Item[int]) -> list[int]:
+        return [item.value]
+
+
 class RunningSum(JsonState):
     """Emits the sum of all values so far: its outputs depend on the order in which the inputs are taken."""
 
@@ -155,6 +162,19 @@ GRAPH = Graph(
 )
 
 
+LOPSIDED = Graph(
+    (
+        Link("raw", "first", "scale"),
+        Link("left", "scale", "merge"),
+        Link("far", "second", "way"),
+        Link("near", "way", "way2"),
+        Link("right", "way2", "merge"),
+        Link("out", "merge", "sink"),
+    )
+)
+"""The barrier from the second source has further to go, so the items behind the other one come first."""
+
+
 class Crashed(Exception):
     """The flow was ended in the middle."""
 
@@ -174,7 +194,9 @@ class World:
         cadence: float = 20.0,
         write_steps: int = 3,
         pace: Random | None = None,
+        graph: Graph = GRAPH,
     ) -> None:
+        self._graph = graph
         self.store = store
         self.recoveries: list[Recovery] = []
         self.safe: list[Mapping[str, ReplayFrom]] = []
@@ -200,9 +222,10 @@ class World:
             offload=offload,
         )
         sink = Collect()
-        operators: dict[str, Operator[int, object]] = {"scale": Scale(), "merge": self._merge(), "sink": sink}
+        special: dict[str, Operator[int, object]] = {"scale": Scale(), "merge": self._merge(), "sink": sink}
+        operators = {name: special.get(name) or Same() for name in self._graph.operators}
         flow = await Flow.recover(
-            "test", GRAPH, operators=operators, store=self.store, epoch=self.store.take_over(), settings=settings
+            "test", self._graph, operators=operators, store=self.store, epoch=self.store.take_over(), settings=settings
         )
         self.recoveries.append(flow.recovery)
         self.safe.append(flow.safe_replays())

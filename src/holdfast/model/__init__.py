@@ -1,1 +1,43 @@
 """Values that everything else speaks in: positions, identity and errors. Imports nothing of ours."""
+
+from __future__ import annotations
+
+from holdfast.model.errors import HoldfastError
+from holdfast.model.positions import (
+    BinlogPosition,
+    ChangeId,
+    FilePosition,
+    Fingerprint,
+    GtidSet,
+    KafkaOffsets,
+    Lsn,
+    MysqlPosition,
+    Order,
+    Position,
+    Seq,
+    Tsid,
+    earliest,
+    from_json,
+    parse,
+    to_json,
+)
+
+__all__ = [
+    "BinlogPosition",
+    "ChangeId",
+    "FilePosition",
+    "Fingerprint",
+    "GtidSet",
+    "HoldfastError",
+    "KafkaOffsets",
+    "Lsn",
+    "MysqlPosition",
+    "Order",
+    "Position",
+    "Seq",
+    "Tsid",
+    "earliest",
+    "from_json",
+    "parse",
+    "to_json",
+]

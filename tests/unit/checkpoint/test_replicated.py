@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.support.replicas import OFFSET, STATE, Meddling, Switched, read_pair, stepped, write_pair
 
 from holdfast.checkpoint.contract import Commit, Delete, Put
 from holdfast.checkpoint.memory import MemoryStore, Shelf
@@ -16,7 +17,6 @@ from holdfast.checkpoint.replicated import ReplicatedStore
 from holdfast.checkpoint.replication import Health, Standing
 from holdfast.checkpoint.takeover import WithoutRemote
 from holdfast.model.errors import CheckpointDamaged, Fenced, ForeignFile, InvalidKey, StoreUnavailable, UnknownEpoch
-from tests.support.replicas import OFFSET, STATE, Meddling, Switched, read_pair, stepped, write_pair
 
 
 class Watch:

@@ -11,6 +11,9 @@ from datetime import UTC, datetime, timedelta
 from threading import RLock
 
 import pytest
+from tests.support.damage import flip
+from tests.support.replicas import OFFSET, STATE, Switched, read_pair, stepped, write_pair
+from tests.support.stores import TickingClock
 
 from holdfast.checkpoint.contract import CheckpointStore, Origin, Version
 from holdfast.checkpoint.counting import LabelledCounter, recovery_path_total
@@ -23,9 +26,6 @@ from holdfast.checkpoint.replicated import ReplicatedStore
 from holdfast.checkpoint.replication import Standing
 from holdfast.checkpoint.takeover import WithoutRemote
 from holdfast.model.errors import CheckpointDamaged, ForeignFile, StoreUnavailable, UnknownEpoch
-from tests.support.damage import flip
-from tests.support.replicas import OFFSET, STATE, Switched, read_pair, stepped, write_pair
-from tests.support.stores import TickingClock
 
 PAIR = (STATE, OFFSET)
 

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.operator_flows import GRAPH, Crashed, Matches, RunningSum, World
+from tests.support.operator_flows import GRAPH, LOPSIDED, Crashed, Matches, RunningSum, World
 
 from holdfast.checkpoint.memory import MemoryStore
-from holdfast.checkpoint.operators import FlowKeys, OperatorSnapshot, SnapshotMode
+from holdfast.checkpoint.operators import FlowKeys, OperatorSnapshot, SnapshotMode, recover
 
 FIRST = list(range(1, 15))
 SECOND = [70, 20, -1, -3, 500, -7, 10, 30, -12, 140, 90, -2]
@@ -69,6 +69,21 @@ def test_every_stored_state_holds_exactly_the_items_up_to_its_offsets(mode: Snap
         for snapshot in stored_snapshots(store, mode):
             expected = {name: list(range(1, cut.applied + 1)) for name, cut in snapshot.cut.inputs.items()}
             assert items_in_state(snapshot) == expected
+
+
+@pytest.mark.req("K5")
+@settings(deadline=None, max_examples=150)
+@given(seed=st.integers(0, 2**32), cadence=st.integers(2, 12), steps=st.integers(10, 130))
+def test_in_a_complete_snapshot_each_operator_has_applied_exactly_what_the_one_before_it_had_emitted(
+    seed: int, cadence: int, steps: int
+) -> None:
+    store, aligned = MemoryStore(), SnapshotMode.ALIGNED
+    pace = Random(seed)
+    _crashes(World(store, FIRST, SECOND, mode=aligned, cadence=float(cadence), pace=pace, graph=LOPSIDED), steps)
+    found = recover(store, LOPSIDED, FlowKeys("test", aligned)).snapshots
+    cuts = {name: snapshot.cut for name, snapshot in found.items()}
+    between = [link for link in LOPSIDED.links if link.upstream in cuts]
+    assert all(cuts[at.downstream].inputs[at.name].applied == cuts[at.upstream].emitted for at in between)
 
 
 @pytest.mark.req("K1", "K5")

@@ -1,0 +1,214 @@
+"""Puts operators, edges and snapshots together and runs them: the way in for a user.
+
+    flow = await Flow.recover("fusion", graph, operators=…, store=store, epoch=store.take_over(), settings=…)
+    await flow.run({"radar": source})
+
+An operator that fails ends the flow. Restart it as a whole: what was on its edges is only in its sources.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.checkpoint.operators.completion import FlowKeys
+from holdfast.checkpoint.operators.coordinator import BarrierCoordinator
+from holdfast.checkpoint.operators.credits import Edge
+from holdfast.checkpoint.operators.dedup import DedupLimits
+from holdfast.checkpoint.operators.feed import SourceFeed
+from holdfast.checkpoint.operators.operator import CheckpointedOperator
+from holdfast.checkpoint.operators.parts import PartsKept
+from holdfast.checkpoint.operators.recovery import recover
+from holdfast.checkpoint.operators.retention import PointsKept
+from holdfast.checkpoint.operators.snapshot import SnapshotMode
+from holdfast.checkpoint.operators.timer import SystemTimer
+from holdfast.checkpoint.operators.writer import SnapshotWriter, in_thread, no_hook
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+    from typing import Never
+
+    from holdfast.checkpoint.contract import CheckpointStore
+    from holdfast.checkpoint.operators.cuts import ReplayFrom
+    from holdfast.checkpoint.operators.graph import Graph
+    from holdfast.checkpoint.operators.health import OperatorHealth
+    from holdfast.checkpoint.operators.items import Operator, Source
+    from holdfast.checkpoint.operators.recovery import Recovery
+    from holdfast.checkpoint.operators.timer import Timer
+    from holdfast.checkpoint.operators.writer import Offload, StepHook
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSettings:
+    """How a flow takes its snapshots, and what it is run with."""
+
+    mode: SnapshotMode = SnapshotMode.PER_OPERATOR
+    cadence: float = 1.0
+    """Seconds between two snapshots."""
+    cadences: Mapping[str, float] = field(default_factory=dict)
+    """Per operator, where it is another one; in per-operator mode only."""
+    barrier_timeout: float = 10.0
+    credits: int = 64
+    """Messages that may be under way on one edge."""
+    dedup: DedupLimits = field(default_factory=DedupLimits)
+    timer: Timer = field(default_factory=SystemTimer)
+    offload: Offload = in_thread
+    hook: StepHook = no_hook
+
+
+class Flow:
+    """A recovered flow, ready to run once. Made by `Flow.recover`."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        recovery: Recovery,
+        *,
+        operators: Mapping[str, Operator[Never, object]],
+        store: CheckpointStore,
+        keys: FlowKeys,
+        epoch: int,
+        settings: FlowSettings,
+    ) -> None:
+        self.recovery = recovery
+        """Where this run started; its snapshots are given to the operators and not kept."""
+        self._graph = graph
+        self._settings = settings
+        self._edges: dict[str, Edge[Any]] = {
+            link.name: Edge(link.name, credits=settings.credits) for link in graph.links
+        }
+        self.feeds = {name: self._feed(name) for name in graph.sources}
+        parts = PartsKept(graph, recovery.points if recovery.completion else None)
+        is_aligned = settings.mode is SnapshotMode.ALIGNED
+        self._kept: PartsKept | PointsKept = parts if is_aligned else PointsKept(graph, recovery.points)
+        self.operators = {
+            name: self._operator(name, operators[name], self._writer(store, keys.part(name).name, epoch))
+            for name in graph.operators
+        }
+        self.coordinator = BarrierCoordinator(
+            store,
+            keys,
+            epoch=epoch,
+            operators=tuple(self.operators.values()),
+            feeds=tuple(self.feeds.values()),
+            parts=parts,
+            newest=recovery.completion.snapshot_id if recovery.completion else 0,
+            timer=settings.timer,
+            timeout=settings.barrier_timeout,
+            offload=settings.offload,
+            hook=settings.hook,
+        )
+
+    @classmethod
+    async def recover(
+        cls,
+        name: str,
+        graph: Graph,
+        *,
+        operators: Mapping[str, Operator[Never, object]],
+        store: CheckpointStore,
+        epoch: int,
+        settings: FlowSettings,
+    ) -> Flow:
+        """A flow at the point where its last run can be continued; the operators given are fresh ones."""
+        if set(operators) != set(graph.operators):
+            message = f"The graph has the operators {sorted(graph.operators)}, but {sorted(operators)} were given."
+            raise ValueError(message)
+        keys = FlowKeys(name, settings.mode)
+        recovery = await settings.offload(lambda: recover(store, graph, keys))
+        flow = cls(graph, recovery, operators=operators, store=store, keys=keys, epoch=epoch, settings=settings)
+        flow._restore()
+        starts = {operator: point.version for operator, point in recovery.points.items()}
+        logger.info("flow %s recovered: versions %s, passed over %s", name, starts, recovery.damaged)
+        return flow
+
+    async def run(self, sources: Mapping[str, Source[object]]) -> None:
+        """Work until every source has ended and all is applied and saved. Other sources are pushed to their feeds."""
+        async with asyncio.TaskGroup() as group:
+            working = [group.create_task(operator.run()) for operator in self.operators.values()]
+            for name, source in sources.items():
+                group.create_task(self.feeds[name].read_all(source))
+            clocks = [group.create_task(clock) for clock in self._clocks()]
+            await self._ends()
+            await asyncio.wait(working)
+            for clock in clocks:
+                clock.cancel()
+
+    def health(self) -> list[OperatorHealth]:
+        """How the operators and their checkpoints are."""
+        return [operator.health() for operator in self.operators.values()]
+
+    def safe_replays(self) -> Mapping[str, ReplayFrom]:
+        """The earliest point at which each source may yet be asked to start; a source may forget what is before it."""
+        return self._kept.safe_replays()
+
+    async def _ends(self) -> None:
+        """End each source's edges: one by one as they close, or together behind the last aligned snapshot."""
+        if self._settings.mode is SnapshotMode.PER_OPERATOR:
+            await asyncio.gather(*(self._end_of(feed) for feed in self.feeds.values()))
+            return
+        for feed in self.feeds.values():
+            await feed.closed()
+        await self.coordinator.last_snapshot()
+        for feed in self.feeds.values():
+            await feed.end()
+
+    async def _end_of(self, feed: SourceFeed[object]) -> None:
+        await feed.closed()
+        await feed.end()
+
+    # Assembly
+
+    def _restore(self) -> None:
+        for name, snapshot in self.recovery.snapshots.items():
+            self.operators[name].restore(snapshot)
+        self.recovery = replace(self.recovery, snapshots={})
+        if self.recovery.completion is not None:
+            for operator in self.operators.values():
+                operator.completed(self.recovery.completion.snapshot_id)
+
+    def _clocks(self) -> list[Coroutine[None, None, None]]:
+        if self._settings.mode is SnapshotMode.ALIGNED:
+            return [self.coordinator.run(self._settings.cadence)]
+        return [self._tick(operator) for operator in self.operators.values()]
+
+    async def _tick(self, operator: CheckpointedOperator[Never, object]) -> None:
+        cadence = self._settings.cadences.get(operator.name, self._settings.cadence)
+        while True:
+            await self._settings.timer.sleep(cadence)
+            operator.request_snapshot()
+
+    def _feed(self, name: str) -> SourceFeed[object]:
+        edges = [self._edges[link.name] for link in self._graph.out_of(name)]
+        return SourceFeed(name, edges, self.recovery.replay[name])
+
+    def _writer(self, store: CheckpointStore, key: str, epoch: int) -> SnapshotWriter:
+        settings = self._settings
+        return SnapshotWriter(
+            store,
+            key,
+            epoch=epoch,
+            timer=settings.timer,
+            listener=self._kept,
+            offload=settings.offload,
+            hook=settings.hook,
+        )
+
+    def _operator(
+        self, name: str, operator: Operator[Never, object], writer: SnapshotWriter
+    ) -> CheckpointedOperator[Never, object]:
+        return CheckpointedOperator(
+            name,
+            operator,
+            mode=self._settings.mode,
+            inputs=[self._edges[link.name] for link in self._graph.into(name)],
+            outputs=[self._edges[link.name] for link in self._graph.out_of(name)],
+            writer=writer,
+            timer=self._settings.timer,
+            limits=self._settings.dedup,
+            hook=self._settings.hook,
+        )
