@@ -21,22 +21,33 @@ HoldfastError
 │   ├── LaneExists               HF-212
 │   ├── CursorAhead              HF-213
 │   └── InvalidLane              HF-214
-└── CheckpointError
-    ├── Fenced                   HF-301
-    ├── RequirementFailed        HF-302
-    ├── CommitStateUnknown       HF-303
-    ├── CheckpointDamaged        HF-304
-    ├── StoreUnavailable         HF-305
-    ├── StoreFull                HF-306
-    ├── StoreReadOnly            HF-307
-    ├── UnknownKey               HF-308
-    ├── UnknownVersion           HF-309
-    ├── ForeignFile              HF-310
-    ├── InvalidKey               HF-311
-    ├── BarrierTimeout           HF-312
-    ├── InvalidCommit            HF-313
-    ├── UnknownEpoch             HF-314
-    └── StoreClosed              HF-315
+├── CheckpointError
+│   ├── Fenced                   HF-301
+│   ├── RequirementFailed        HF-302
+│   ├── CommitStateUnknown       HF-303
+│   ├── CheckpointDamaged        HF-304
+│   ├── StoreUnavailable         HF-305
+│   ├── StoreFull                HF-306
+│   ├── StoreReadOnly            HF-307
+│   ├── UnknownKey               HF-308
+│   ├── UnknownVersion           HF-309
+│   ├── ForeignFile              HF-310
+│   ├── InvalidKey               HF-311
+│   ├── BarrierTimeout           HF-312
+│   ├── InvalidCommit            HF-313
+│   ├── UnknownEpoch             HF-314
+│   ├── StoreClosed              HF-315
+│   └── InvalidFlow              HF-316
+└── DeliveryError
+    ├── Transient                HF-401
+    ├── Throttled                HF-402
+    ├── Poison                   HF-403
+    ├── Rejected                 HF-404
+    ├── Fatal                    HF-405
+    └── SinkFenced               HF-406
+
+Codes by area: 1 values, 2 ledger, 3 checkpoints, 4 delivery; 5 logs, 6 capture, 7 processing, 8 running and control,
+9 configuration are kept for what is to come.
 
 A code never changes its meaning and is never used again. The reference page of the codes is generated from the
 docstrings below, so each of them says *when* the error is raised.
@@ -280,6 +291,52 @@ class StoreClosed(CheckpointError):
     """Raised when a store is used after `close`, or in a child process that inherited it by a fork."""
 
     code = "HF-315"
+
+
+class InvalidFlow(CheckpointError):
+    """Raised when a flow of operators cannot run: a cycle, two links of one name, a missing operator, no credit."""
+
+    code = "HF-316"
+
+
+class DeliveryError(HoldfastError):
+    """A sink did not take a batch. The class decides what the lane does next; an error of no class counts as poison."""
+
+
+class Transient(DeliveryError):
+    """Raised when a sink failed for a passing reason: the batch is retried and the cursor waits."""
+
+    code = "HF-401"
+
+
+class Throttled(DeliveryError):
+    """Raised when a sink asks for less: the batch is retried when the sink said, or later."""
+
+    code = "HF-402"
+
+
+class Poison(DeliveryError):
+    """Raised when rows of a batch can never be written as they are: they are isolated and go to the dead letters."""
+
+    code = "HF-403"
+
+
+class Rejected(DeliveryError):
+    """Raised when a sink refuses a batch for its data: it is bisected down to the rows that are refused alone."""
+
+    code = "HF-404"
+
+
+class Fatal(DeliveryError):
+    """Raised when trying again cannot help until somebody acts, as when access was revoked: the lane stops."""
+
+    code = "HF-405"
+
+
+class SinkFenced(DeliveryError):
+    """Raised when a sink has seen a newer owner: this process must not write to it any more."""
+
+    code = "HF-406"
 
 
 def error_types(root: type[HoldfastError] = HoldfastError) -> Iterator[type[HoldfastError]]:

@@ -12,6 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from holdfast.checkpoint.operators.items import Barrier, End, Item
+from holdfast.model.errors import InvalidFlow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +30,8 @@ class Edge(Generic[T]):
 
     def __init__(self, name: str, *, credits: int = 64) -> None:
         if credits < 1:
-            message = f"Edge {name!r} needs at least one credit."
-            raise ValueError(message)
+            what = f"Edge {name!r} needs at least one credit, but has {credits}."
+            raise InvalidFlow(what, remedy="Give it as many credits as items may be under way.", edge=name)
         self.name = name
         self._queue: deque[Message[T]] = deque()
         self._credits = credits

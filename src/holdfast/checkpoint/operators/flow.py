@@ -25,6 +25,7 @@ from holdfast.checkpoint.operators.retention import PointsKept
 from holdfast.checkpoint.operators.snapshot import SnapshotMode
 from holdfast.checkpoint.operators.timer import SystemTimer
 from holdfast.checkpoint.operators.writer import SnapshotWriter, in_thread, no_hook
+from holdfast.model.errors import InvalidFlow
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -116,8 +117,8 @@ class Flow:
     ) -> Flow:
         """A flow at the point where its last run can be continued; the operators given are fresh ones."""
         if set(operators) != set(graph.operators):
-            message = f"The graph has the operators {sorted(graph.operators)}, but {sorted(operators)} were given."
-            raise ValueError(message)
+            what = f"The graph has the operators {sorted(graph.operators)}, but {sorted(operators)} were given."
+            raise InvalidFlow(what, remedy="Give exactly the operators that the graph names.")
         keys = FlowKeys(name, settings.mode)
         recovery = await settings.offload(lambda: recover(store, graph, keys))
         flow = cls(graph, recovery, operators=operators, store=store, keys=keys, epoch=epoch, settings=settings)

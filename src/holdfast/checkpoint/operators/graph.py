@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
+from holdfast.model.errors import InvalidFlow
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -25,8 +27,8 @@ class Graph:
     def __post_init__(self) -> None:
         names = [link.name for link in self.links]
         if len(set(names)) < len(names):
-            message = f"The links of a graph need different names, but they are {sorted(names)}."
-            raise ValueError(message)
+            what = f"The links of a graph need different names, but they are {sorted(names)}."
+            raise InvalidFlow(what, remedy="Give each link a name of its own.", links=names)
         _ = self.operators
 
     @cached_property
@@ -38,8 +40,8 @@ class Graph:
         try:
             return tuple(name for name in TopologicalSorter(feeds).static_order() if name in feeds)
         except CycleError as error:
-            message = f"The graph has a cycle: {' -> '.join(error.args[1])}."
-            raise ValueError(message) from error
+            what = f"The graph has a cycle: {' -> '.join(error.args[1])}."
+            raise InvalidFlow(what, remedy="Take one link of the cycle out.", cycle=error.args[1]) from error
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from tests.support.operator_flows import settle
 
 from holdfast.checkpoint.operators import Edge, End, Graph, Item, Link
 from holdfast.checkpoint.operators.merge import next_by_arrival, next_in_turn
+from holdfast.model.errors import InvalidFlow
 
 
 async def send_all(edge: Edge[int], count: int) -> None:
@@ -62,7 +63,7 @@ def test_credits_that_are_out_may_still_be_spent_while_others_are_withheld() -> 
 
 
 def test_an_edge_without_credits_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one credit"):
+    with pytest.raises(InvalidFlow, match="at least one credit"):
         Edge[int]("left", credits=0)
 
 
@@ -103,10 +104,10 @@ def test_a_graph_puts_every_operator_behind_those_that_feed_it() -> None:
 
 
 def test_a_graph_with_a_cycle_is_refused() -> None:
-    with pytest.raises(ValueError, match="cycle"):
+    with pytest.raises(InvalidFlow, match="cycle"):
         Graph((Link("x", "a", "b"), Link("y", "b", "a")))
 
 
 def test_two_links_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="different names"):
+    with pytest.raises(InvalidFlow, match="different names"):
         Graph((Link("x", "s", "a"), Link("x", "s", "b")))
