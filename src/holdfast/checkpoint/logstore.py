@@ -59,6 +59,11 @@ class LogStore(CheckpointStore):
         self._identify()
         self._reader.look()
 
+    @property
+    def medium(self) -> Medium:
+        """Where the store lies, for the doctor, who looks below it."""
+        return self._medium
+
     def epoch(self) -> int:
         """The newest epoch the store has seen; 0 for a new store."""
         with self._in_use():

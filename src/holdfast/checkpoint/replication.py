@@ -138,7 +138,8 @@ def report(standing: Standing, pending: Pending, attempts: Attempts, *, now: dat
 
 def back_off(every: timedelta, failures: int) -> timedelta:
     """How long to wait before the next attempt: the cadence, doubled for every failure in a row."""
-    return min(every * 2 ** min(failures, 16), max(every, LONGEST_BACK_OFF))
+    doubled: timedelta = every * (1 << min(failures, 16))
+    return min(doubled, max(every, LONGEST_BACK_OFF))
 
 
 def _judge(standing: Standing, attempts: Attempts, *, is_late: bool) -> tuple[Health, str | None]:

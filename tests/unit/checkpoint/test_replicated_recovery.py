@@ -267,21 +267,23 @@ def test_a_disk_restored_from_a_backup_is_behind_its_own_copies(world: World) ->
 
 
 @pytest.mark.req("K3")
-def test_a_crash_between_a_copy_and_its_record_leaves_the_local_tier_the_newer_one(world: World) -> None:
-    store = world.start()
-    epoch = store.take_over()
-    write_pair(store, 1, epoch)
-    store.replicate_once()
-    write_pair(store, 2, epoch)
-    keep_record = store.tiers.keep_record
-
+@pytest.mark.parametrize("earlier_copies", [0, 1])
+def test_a_crash_between_a_copy_and_its_record_leaves_the_local_tier_the_newer_one(
+    world: World, monkeypatch: pytest.MonkeyPatch, earlier_copies: int
+) -> None:
     def crash(*_: object) -> None:
         raise StoreUnavailable("Killed.", remedy="Restart.")
 
-    store.tiers.keep_record = crash  # type: ignore[method-assign]
+    store = world.start()
+    epoch = store.take_over()
+    for _ in range(earlier_copies):
+        write_pair(store, 1, epoch)
+        store.replicate_once()
+    write_pair(store, 2, epoch)
+    monkeypatch.setattr(store.tiers, "keep_record", crash)
     store.replicate_once()
-    store.tiers.keep_record = keep_record  # type: ignore[method-assign]
     write_pair(store, 3, epoch)
+    assert read_pair(MemoryStore(world.far)) == (2, 2)
     found = world.recovered(world.start())
     assert (found.path, pair_in(found)) == (RecoveryPath.LOCAL, (b"state 3", b"offset 3"))
 
