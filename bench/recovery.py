@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.contract import Commit, Put
-from holdfast.checkpoint.counting import recovery_path_total
 from holdfast.checkpoint.file import FileStore
 from holdfast.checkpoint.objects import open_object_store
-from holdfast.checkpoint.recovery import recover
-from holdfast.checkpoint.replicated import ReplicatedStore
+from holdfast.checkpoint.replication.counting import recovery_path_total
+from holdfast.checkpoint.replication.recovery import recover
+from holdfast.checkpoint.replication.replicated import ReplicatedStore
 from holdfast.checkpoint.sqlite import SqliteStore
 
 if TYPE_CHECKING:

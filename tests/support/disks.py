@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from holdfast.checkpoint.disk import Disk
+from holdfast.checkpoint.commitlog.disk import Disk
 
 
 class Crash(BaseException):

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from holdfast.checkpoint.contract import CheckpointStore, Commit
-from holdfast.checkpoint.counting import recovery_path_total
 from holdfast.checkpoint.file import FileStore
 from holdfast.checkpoint.objects import ObjectStore
 from holdfast.checkpoint.postgres import PostgresStore
-from holdfast.checkpoint.recovery import recover
-from holdfast.checkpoint.replica import RESERVED
+from holdfast.checkpoint.replication.counting import recovery_path_total
+from holdfast.checkpoint.replication.recovery import recover
+from holdfast.checkpoint.replication.replica import RESERVED
 from holdfast.checkpoint.sqlite import SqliteStore
 from tests.support.replicas import OFFSET, STATE, stepped, write_pair
 from tests.support.servers import Bucket

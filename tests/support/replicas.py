@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from holdfast.checkpoint.contract import CheckpointStore, Clock, Commit, Put, Stored, Version, utc_now
 from holdfast.checkpoint.memory import MemoryStore, Shelf
-from holdfast.checkpoint.replicated import ReplicatedStore
-from holdfast.checkpoint.takeover import WithoutRemote
+from holdfast.checkpoint.replication.replicated import ReplicatedStore
+from holdfast.checkpoint.replication.takeover import WithoutRemote
 from holdfast.model.errors import CheckpointError, CommitStateUnknown, StoreUnavailable
 
 NEVER_BY_ITSELF = timedelta(days=1)

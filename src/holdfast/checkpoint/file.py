@@ -1,7 +1,7 @@
 """Keeps checkpoints in a directory of a local disk, as a log of commit documents.
 
     holdfast.json   says that this is a store, and of which format
-    commits/        one document per commit; see `commitdoc`
+    commits/        one document per commit; see `commitlog.document`
     blobs/          large payloads
     pruned/         one empty file named by the highest commit number that may have been removed
     tmp/            files being written; whatever lies there has no meaning
@@ -18,15 +18,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from holdfast.checkpoint import commitlog
-from holdfast.checkpoint.commitdoc import MARKER, commit_name, commit_number
+from holdfast.checkpoint.commitlog import planning
+from holdfast.checkpoint.commitlog.disk import Disk
+from holdfast.checkpoint.commitlog.document import MARKER, commit_name, commit_number
+from holdfast.checkpoint.commitlog.legacy import LEGACY_NAME, read_legacy
+from holdfast.checkpoint.commitlog.model import Draft, Stamp, View
+from holdfast.checkpoint.commitlog.oserrors import store_error, vanished
+from holdfast.checkpoint.commitlog.store import LogStore, random_nonce
 from holdfast.checkpoint.contract import Clock, Durability, Put, utc_now
-from holdfast.checkpoint.disk import Disk
 from holdfast.checkpoint.envelope import seal
-from holdfast.checkpoint.legacy import LEGACY_NAME, read_legacy
-from holdfast.checkpoint.logmodel import Draft, Stamp, View
-from holdfast.checkpoint.logstore import LogStore, random_nonce
-from holdfast.checkpoint.oserrors import store_error, vanished
 from holdfast.model.errors import CommitStateUnknown, ForeignFile
 
 FOLDERS = ("commits", "blobs", "pruned", "tmp")
@@ -58,7 +58,7 @@ class FileStore(LogStore):
         contents = {put.key: seal(put.payload) for put in puts}
 
         def decide(view: View, stamp: Stamp) -> Draft | None:
-            return None if view.newest else commitlog.plan_migration(view, puts, contents, stamp)
+            return None if view.newest else planning.plan_migration(view, puts, contents, stamp)
 
         self._publish_if(decide)
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from holdfast.checkpoint.commitdoc import commit_name, commit_number
+from holdfast.checkpoint.commitlog.document import commit_name, commit_number
+from holdfast.checkpoint.commitlog.oserrors import store_error, vanished
+from holdfast.checkpoint.commitlog.store import LogStore, random_nonce
 from holdfast.checkpoint.contract import Clock, Durability, utc_now
-from holdfast.checkpoint.logstore import LogStore, random_nonce
-from holdfast.checkpoint.oserrors import store_error, vanished
 from holdfast.model.errors import CheckpointError, CommitStateUnknown, MissingExtra, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:

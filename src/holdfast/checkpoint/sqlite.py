@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.contract import Durability, utc_now
-from holdfast.checkpoint.sql import SqlStore
-from holdfast.checkpoint.sqlschema import Dialect
+from holdfast.checkpoint.sql.schema import Dialect
+from holdfast.checkpoint.sql.store import SqlStore
 from holdfast.model.errors import (
     CheckpointDamaged,
     CheckpointError,

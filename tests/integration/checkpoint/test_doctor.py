@@ -11,10 +11,10 @@ from random import Random
 import pytest
 
 from holdfast.checkpoint.contract import CheckpointStore, Commit, Origin, Put, TypedKey
-from holdfast.checkpoint.counting import recovery_path_total
 from holdfast.checkpoint.doctor import Diagnosis, DryRun, Finding, FindingKind, Outcome, examine, repair
 from holdfast.checkpoint.file import FileStore
-from holdfast.checkpoint.recovery import RecoveryPath, recover
+from holdfast.checkpoint.replication.counting import recovery_path_total
+from holdfast.checkpoint.replication.recovery import RecoveryPath, recover
 from holdfast.checkpoint.sqlite import SqliteStore
 from holdfast.ledger.cursors import Cursors, CursorsCodec
 from holdfast.model.errors import CheckpointDamaged, Fenced

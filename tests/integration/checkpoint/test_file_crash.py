@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from holdfast.checkpoint.disk import Disk
+from holdfast.checkpoint.commitlog.disk import Disk
 from holdfast.checkpoint.file import FileStore
 from tests.support.disks import Crash, LoggingDisk, PowerLossDisk, dying_at
 from tests.support.pairs import NEW, OLD, Prepared, prepare, read, write

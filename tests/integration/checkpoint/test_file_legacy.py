@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.checkpoint.commitlog.store import random_nonce
 from holdfast.checkpoint.contract import Commit, Delete, Origin, Put
 from holdfast.checkpoint.file import FileStore
-from holdfast.checkpoint.logstore import random_nonce
 from holdfast.model.errors import CheckpointDamaged, CheckpointError, ForeignFile
 from tests.support.disks import Crash, dying_at
 

@@ -13,8 +13,8 @@ from random import Random
 
 import pytest
 
+from holdfast.checkpoint.commitlog.disk import Disk
 from holdfast.checkpoint.contract import Durability
-from holdfast.checkpoint.disk import Disk
 from holdfast.checkpoint.file import LEFTOVER_AFTER, FileStore
 from holdfast.model.errors import (
     CheckpointDamaged,

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
+from holdfast.checkpoint.commitlog.sweep import SPARE
 from holdfast.checkpoint.contract import Commit, Delete, Put
 from holdfast.checkpoint.file import FileStore
-from holdfast.checkpoint.logsweep import SPARE
 from tests.support.disks import Crash, LoggingDisk, dying_at
 
 LARGE = Random(2).randbytes(100_000)

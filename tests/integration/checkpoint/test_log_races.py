@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.checkpoint.commitlog.store import LogStore, random_nonce
 from holdfast.checkpoint.contract import Commit, Put, VersionIs
 from holdfast.checkpoint.file import FileStore
-from holdfast.checkpoint.logstore import LogStore, random_nonce
 from holdfast.checkpoint.objects import ObjectStore
 from holdfast.model.errors import Fenced, RequirementFailed
 from tests.support.racer import KEYS, open_place

@@ -11,7 +11,7 @@ import obstore
 import pytest
 from obstore.store import LocalStore, MemoryStore, S3Store
 
-from holdfast.checkpoint.commitdoc import commit_name
+from holdfast.checkpoint.commitlog.document import commit_name
 from holdfast.checkpoint.contract import CheckpointStore, Commit, Durability, Origin, Put, RollBack
 from holdfast.checkpoint.objects import ObjectStore, open_object_store
 from holdfast.model.errors import CheckpointDamaged, ForeignFile, MissingExtra, StoreFull, UnknownFormat

@@ -17,14 +17,14 @@ import psycopg
 import pytest
 
 from holdfast.checkpoint.contract import CheckpointStore, Origin
-from holdfast.checkpoint.counting import LabelledCounter, recovery_path_total
-from holdfast.checkpoint.latestore import LateStore
 from holdfast.checkpoint.objects import ObjectStore
 from holdfast.checkpoint.postgres import PostgresStore
-from holdfast.checkpoint.recovery import Fresh, Recovered, RecoveryPath, recover
-from holdfast.checkpoint.replicated import ReplicatedStore
-from holdfast.checkpoint.replication import Health, Standing
-from holdfast.checkpoint.takeover import WithoutRemote
+from holdfast.checkpoint.replication.counting import LabelledCounter, recovery_path_total
+from holdfast.checkpoint.replication.latestore import LateStore
+from holdfast.checkpoint.replication.recovery import Fresh, Recovered, RecoveryPath, recover
+from holdfast.checkpoint.replication.replicated import ReplicatedStore
+from holdfast.checkpoint.replication.status import Health, Standing
+from holdfast.checkpoint.replication.takeover import WithoutRemote
 from holdfast.model.errors import CheckpointDamaged, Fenced, StoreUnavailable
 from tests.support.backends import FileBackend, SqliteBackend
 from tests.support.cutting import Relay

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.checkpoint.contract import Commit, Put
-from holdfast.checkpoint.sqlconnection import SqlConnection
+from holdfast.checkpoint.sql.connection import SqlConnection
 from holdfast.model.errors import Fenced
 from tests.support.backends import BACKENDS
 from tests.support.stores import StoreFactory
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from holdfast.checkpoint.sqlschema import Database, Rows, Value
+    from holdfast.checkpoint.sql.schema import Database, Rows, Value
     from tests.support.servers import Servers
 
 PATIENCE = 0.3

@@ -12,10 +12,10 @@ from tests.support.replicas import OFFSET, STATE, Meddling, Switched, read_pair,
 
 from holdfast.checkpoint.contract import Commit, Delete, Put
 from holdfast.checkpoint.memory import MemoryStore, Shelf
-from holdfast.checkpoint.replica import RESERVED
-from holdfast.checkpoint.replicated import ReplicatedStore
-from holdfast.checkpoint.replication import Health, Standing
-from holdfast.checkpoint.takeover import WithoutRemote
+from holdfast.checkpoint.replication.replica import RESERVED
+from holdfast.checkpoint.replication.replicated import ReplicatedStore
+from holdfast.checkpoint.replication.status import Health, Standing
+from holdfast.checkpoint.replication.takeover import WithoutRemote
 from holdfast.model.errors import CheckpointDamaged, Fenced, ForeignFile, InvalidKey, StoreUnavailable, UnknownEpoch
 
 

@@ -16,15 +16,15 @@ from tests.support.replicas import OFFSET, STATE, Switched, read_pair, stepped, 
 from tests.support.stores import TickingClock
 
 from holdfast.checkpoint.contract import CheckpointStore, Origin, Version
-from holdfast.checkpoint.counting import LabelledCounter, recovery_path_total
-from holdfast.checkpoint.fallback import cuts
 from holdfast.checkpoint.kept import Kept
 from holdfast.checkpoint.memory import MemoryStore, Shelf
-from holdfast.checkpoint.recovery import Fresh, Recovered, RecoveryPath, recover
-from holdfast.checkpoint.replica import RESERVED, Entry, Found, Manifest, is_behind
-from holdfast.checkpoint.replicated import ReplicatedStore
-from holdfast.checkpoint.replication import Standing
-from holdfast.checkpoint.takeover import WithoutRemote
+from holdfast.checkpoint.replication.counting import LabelledCounter, recovery_path_total
+from holdfast.checkpoint.replication.fallback import cuts
+from holdfast.checkpoint.replication.recovery import Fresh, Recovered, RecoveryPath, recover
+from holdfast.checkpoint.replication.replica import RESERVED, Entry, Found, Manifest, is_behind
+from holdfast.checkpoint.replication.replicated import ReplicatedStore
+from holdfast.checkpoint.replication.status import Standing
+from holdfast.checkpoint.replication.takeover import WithoutRemote
 from holdfast.model.errors import CheckpointDamaged, ForeignFile, StoreUnavailable, UnknownEpoch
 
 PAIR = (STATE, OFFSET)

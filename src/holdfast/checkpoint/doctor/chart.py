@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from holdfast.checkpoint.contract import CheckpointStore, Version
 from holdfast.checkpoint.doctor.diagnosis import KeySummary
-from holdfast.checkpoint.fallback import Moment, cuts, moment_of
-from holdfast.checkpoint.replica import RESERVED
+from holdfast.checkpoint.replication.fallback import Moment, cuts, moment_of
+from holdfast.checkpoint.replication.replica import RESERVED
 from holdfast.model.errors import CheckpointDamaged, UnknownKey, UnknownVersion
 
 

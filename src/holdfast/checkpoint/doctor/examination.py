@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.checkpoint import commitdoc, sqlschema
+from holdfast.checkpoint.commitlog import document
+from holdfast.checkpoint.commitlog.store import LogStore
 from holdfast.checkpoint.contract import CheckpointStore, TypedKey
 from holdfast.checkpoint.doctor.chart import Chart, Line, draw
 from holdfast.checkpoint.doctor.diagnosis import Diagnosis, Finding, FindingKind
 from holdfast.checkpoint.doctor.place import findings_below
 from holdfast.checkpoint.doctor.repairs import FallBack, Forget
-from holdfast.checkpoint.logstore import LogStore
-from holdfast.checkpoint.replicated import ReplicatedStore
-from holdfast.checkpoint.replication import Standing
+from holdfast.checkpoint.replication.replicated import ReplicatedStore
+from holdfast.checkpoint.replication.status import Standing
 from holdfast.checkpoint.rules import place
+from holdfast.checkpoint.sql import schema
 from holdfast.ledger.cursors import Cursors
 from holdfast.model.errors import CheckpointDamaged, HoldfastError
 
@@ -48,7 +49,7 @@ def _name(store: CheckpointStore) -> str:
 
 def _format(store: CheckpointStore) -> int:
     """A store of another format is refused, or brought up to this one, when it is opened."""
-    return commitdoc.FORMAT if isinstance(store, LogStore) else sqlschema.FORMAT
+    return document.FORMAT if isinstance(store, LogStore) else schema.FORMAT
 
 
 def _of_tiers(store: CheckpointStore) -> Iterator[Finding]:

@@ -6,14 +6,14 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast.checkpoint.commitdoc import MARKER, commit_name
+from holdfast.checkpoint.commitlog.document import MARKER, commit_name
+from holdfast.checkpoint.commitlog.medium import Medium
+from holdfast.checkpoint.commitlog.model import View
+from holdfast.checkpoint.commitlog.reader import LogReader
+from holdfast.checkpoint.commitlog.store import LogStore
 from holdfast.checkpoint.doctor.diagnosis import Finding, FindingKind
 from holdfast.checkpoint.doctor.repairs import AcceptLoss, Remove
 from holdfast.checkpoint.file import FileMedium
-from holdfast.checkpoint.logmedium import Medium
-from holdfast.checkpoint.logmodel import View
-from holdfast.checkpoint.logreader import LogReader
-from holdfast.checkpoint.logstore import LogStore
 from holdfast.model.errors import CheckpointDamaged
 
 _KNOWN_FOLDERS = ("commits", "blobs", "pruned")

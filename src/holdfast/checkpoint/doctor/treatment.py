@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from holdfast.checkpoint.commitlog.store import LogStore
 from holdfast.checkpoint.contract import CheckpointStore, Commit, Origin, RollBack, VersionIs
 from holdfast.checkpoint.doctor.diagnosis import Diagnosis, Finding
 from holdfast.checkpoint.doctor.repairs import AcceptLoss, FallBack, Forget, Remove, Repair
-from holdfast.checkpoint.logstore import LogStore
-from holdfast.checkpoint.replicated import ReplicatedStore
+from holdfast.checkpoint.replication.replicated import ReplicatedStore
 from holdfast.model.errors import CheckpointDamaged, RequirementFailed
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.checkpoint.contract import CheckpointStore
 from holdfast.checkpoint.rules import carried_over_fork, closed
-from holdfast.checkpoint.sqlschema import needs_upgrade, upgrade
+from holdfast.checkpoint.sql.schema import needs_upgrade, upgrade
 from holdfast.model.errors import CommitStateUnknown, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.checkpoint.sqlschema import Database, Dialect
+    from holdfast.checkpoint.sql.schema import Database, Dialect
     from holdfast.model.errors import HoldfastError
 
 

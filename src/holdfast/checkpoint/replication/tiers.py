@@ -12,9 +12,9 @@ from datetime import timedelta
 from threading import Condition, Lock
 
 from holdfast.checkpoint.contract import CheckpointStore, Clock, Commit, Put
-from holdfast.checkpoint.remotetier import RemoteTier
-from holdfast.checkpoint.replica import NOTHING, RESERVED, Found, Manifest, encode
-from holdfast.checkpoint.replication import Attempts, Pending, Replication, Standing, report
+from holdfast.checkpoint.replication.remotetier import RemoteTier
+from holdfast.checkpoint.replication.replica import NOTHING, RESERVED, Found, Manifest, encode
+from holdfast.checkpoint.replication.status import Attempts, Pending, Replication, Standing, report
 from holdfast.model.errors import CheckpointDamaged, CommitStateUnknown, Fenced, UnknownEpoch
 
 RECORDS_KEPT = 4

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from holdfast.checkpoint import commitlog
-from holdfast.checkpoint.commitlog import INLINE_UP_TO, REIGNS, TRAIL
+from holdfast.checkpoint.commitlog import planning
+from holdfast.checkpoint.commitlog.model import GENESIS, Document, Draft, Stamp, View
+from holdfast.checkpoint.commitlog.planning import INLINE_UP_TO, REIGNS, TRAIL
 from holdfast.checkpoint.contract import Commit, Delete, Origin, Put, RollBack, Update, VersionIs
 from holdfast.checkpoint.envelope import Encoding, Sealed
-from holdfast.checkpoint.logmodel import GENESIS, Document, Draft, Stamp, View
 from holdfast.model.errors import CheckpointDamaged, Fenced, RequirementFailed, UnknownEpoch
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -22,7 +22,7 @@ def stamp(nonce: str = "n") -> Stamp:
 
 
 def owned(epoch: int = 1) -> View:
-    return View(commitlog.plan_take_over(View(GENESIS), epoch, stamp()).document)
+    return View(planning.plan_take_over(View(GENESIS), epoch, stamp()).document)
 
 
 def sealed(size: int = 3) -> Sealed:
@@ -31,7 +31,7 @@ def sealed(size: int = 3) -> Sealed:
 
 def draft(view: View, *updates: Update, size: int = 3, needs: tuple[VersionIs, ...] = ()) -> Draft:
     contents = {update.key: sealed(size) for update in updates if not isinstance(update, Delete)}
-    return commitlog.plan(view, Commit(view.document.epoch, updates, needs), contents, stamp())
+    return planning.plan(view, Commit(view.document.epoch, updates, needs), contents, stamp())
 
 
 def after(view: View, *updates: Update) -> View:
@@ -51,7 +51,7 @@ def lost(view: View, count: int = 1) -> View:
 
 
 def taken_over(view: View) -> View:
-    return View(commitlog.plan_take_over(view, 0, stamp()).document)
+    return View(planning.plan_take_over(view, 0, stamp()).document)
 
 
 def numbers(document: Document, key: str = "k") -> list[int]:
@@ -68,16 +68,16 @@ def test_a_document_takes_the_number_after_the_newest() -> None:
 def test_an_older_epoch_is_fenced() -> None:
     view = taken_over(owned())
     with pytest.raises(Fenced):
-        commitlog.plan(view, Commit(1, [Delete("k")]), {}, stamp())
+        planning.plan(view, Commit(1, [Delete("k")]), {}, stamp())
 
 
 def test_an_epoch_that_was_never_given_is_unknown() -> None:
     with pytest.raises(UnknownEpoch):
-        commitlog.plan(owned(), Commit(2, [Delete("k")]), {}, stamp())
+        planning.plan(owned(), Commit(2, [Delete("k")]), {}, stamp())
 
 
 def test_a_new_owner_is_not_below_what_it_asked_for() -> None:
-    assert commitlog.plan_take_over(owned(), 40, stamp()).document.epoch == 40
+    assert planning.plan_take_over(owned(), 40, stamp()).document.epoch == 40
 
 
 @pytest.mark.parametrize("needed", [0, 1, 3])
@@ -144,7 +144,7 @@ def test_the_list_of_owners_does_not_grow_for_ever() -> None:
 
 def pruned(view: View, *kept: int, keep: int) -> Document:
     records = {record.number: record for record in view.trail("k")}
-    return commitlog.plan_prune(view, "k", [records[number] for number in kept], keep, stamp()).document
+    return planning.plan_prune(view, "k", [records[number] for number in kept], keep, stamp()).document
 
 
 def test_a_prune_forgets_below_its_floor() -> None:
@@ -169,7 +169,7 @@ def test_a_lost_document_puts_every_key_in_doubt_also_absent_ones() -> None:
     view = lost(after_puts(1))
     for key in ("k", "never-seen"):
         with pytest.raises(CheckpointDamaged):
-            commitlog.check_certain(view, key)
+            planning.check_certain(view, key)
 
 
 def test_the_doubt_is_part_of_the_documents_that_follow() -> None:
@@ -225,16 +225,16 @@ def test_a_fallback_may_require_the_version_it_saw() -> None:
 def test_a_loss_is_not_accepted_while_a_known_key_is_in_doubt() -> None:
     view = taken_over(lost(after_puts(1)))
     with pytest.raises(CheckpointDamaged, match="'k'"):
-        commitlog.plan_acceptance(view, view.document.epoch, stamp())
+        planning.plan_acceptance(view, view.document.epoch, stamp())
 
 
 def test_an_accepted_loss_makes_unknown_keys_absent() -> None:
     view = after(taken_over(lost(after_puts(1))), Put("k", b""))
-    accepted = View(commitlog.plan_acceptance(view, view.document.epoch, stamp()).document)
+    accepted = View(planning.plan_acceptance(view, view.document.epoch, stamp()).document)
     assert not accepted.in_doubt("never-seen")
 
 
 def test_a_migration_is_marked_as_one() -> None:
-    made = commitlog.plan_migration(View(GENESIS), [Put("k", b"")], {"k": sealed()}, stamp())
+    made = planning.plan_migration(View(GENESIS), [Put("k", b"")], {"k": sealed()}, stamp())
     assert made.document.chains["k"].trail[0].version.origin is Origin.MIGRATION
     assert replace(made.document, number=0).epoch == 0

@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from holdfast.checkpoint.commitlog.model import Chain, Document, Draft, Record, Reign, Stamp, View, blob_name
 from holdfast.checkpoint.contract import Commit, Delete, Origin, RollBack, Update, Version
 from holdfast.checkpoint.envelope import Sealed
-from holdfast.checkpoint.logmodel import Chain, Document, Draft, Record, Reign, Stamp, View, blob_name
 from holdfast.checkpoint.rules import check_epoch, check_requirements, next_epoch
 from holdfast.model.errors import CheckpointDamaged, Fenced
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from holdfast.checkpoint.contract import Delete, Put, Update
-from holdfast.checkpoint.replica import NOTHING, Entry, Found
-from holdfast.checkpoint.replication import Attempts, Pending, Standing
+from holdfast.checkpoint.replication.replica import NOTHING, Entry, Found
+from holdfast.checkpoint.replication.status import Attempts, Pending, Standing
+from holdfast.checkpoint.replication.takeover import attach
+from holdfast.checkpoint.replication.tiers import Tiers
 from holdfast.checkpoint.rules import check_epoch
-from holdfast.checkpoint.takeover import attach
-from holdfast.checkpoint.tiers import Tiers
 from holdfast.model.errors import Fenced, StoreUnavailable, UnknownKey, UnknownVersion
 
 ATTEMPTS = 100

@@ -1,4 +1,4 @@
-"""The values that a log of commit documents is made of. What is done with them is in `commitlog`. No I/O."""
+"""The values that a log of commit documents is made of. What is done with them is in `planning`. No I/O."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from holdfast.checkpoint.contract import CheckpointStore, Commit, Put, Update, VersionIs
-from holdfast.checkpoint.replica import RESERVED, Entry, Found, Manifest, decode, encode
+from holdfast.checkpoint.replication.replica import RESERVED, Entry, Found, Manifest, decode, encode
 from holdfast.checkpoint.rules import place
 from holdfast.model.errors import CheckpointDamaged, ForeignFile, StoreUnavailable, UnknownKey, UnknownVersion
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.checkpoint.commitdoc import commit_name
-from holdfast.checkpoint.logmedium import Medium
-from holdfast.checkpoint.logmodel import Document, Record, View
-from holdfast.checkpoint.logreader import LogReader
+from holdfast.checkpoint.commitlog.document import commit_name
+from holdfast.checkpoint.commitlog.medium import Medium
+from holdfast.checkpoint.commitlog.model import Document, Record, View
+from holdfast.checkpoint.commitlog.reader import LogReader
 from holdfast.model.errors import CheckpointDamaged
 
 SPARE = 4

@@ -21,14 +21,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from holdfast.checkpoint.contract import CheckpointStore, Commit, Delete, Origin, RollBack, Stored, Update
-from holdfast.checkpoint.counting import LabelledCounter
-from holdfast.checkpoint.fallback import LocalCut, newest_cut
-from holdfast.checkpoint.pulling import pull, read_remote
-from holdfast.checkpoint.remotetier import RemoteCut
-from holdfast.checkpoint.replicated import ReplicatedStore
-from holdfast.checkpoint.replication import Standing
+from holdfast.checkpoint.replication.counting import LabelledCounter
+from holdfast.checkpoint.replication.fallback import LocalCut, newest_cut
+from holdfast.checkpoint.replication.pulling import pull, read_remote
+from holdfast.checkpoint.replication.remotetier import RemoteCut
+from holdfast.checkpoint.replication.replicated import ReplicatedStore
+from holdfast.checkpoint.replication.status import Standing
+from holdfast.checkpoint.replication.tiers import Tiers
 from holdfast.checkpoint.rules import check_epoch
-from holdfast.checkpoint.tiers import Tiers
 from holdfast.model.errors import CheckpointDamaged, StoreUnavailable
 
 

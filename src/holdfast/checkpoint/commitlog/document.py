@@ -16,9 +16,9 @@ from typing import Any
 
 import google_crc32c
 
+from holdfast.checkpoint.commitlog.model import Chain, Document, Doubt, Record, Reign
 from holdfast.checkpoint.contract import Origin, Version
 from holdfast.checkpoint.envelope import Encoding
-from holdfast.checkpoint.logmodel import Chain, Document, Doubt, Record, Reign
 from holdfast.model.errors import CheckpointDamaged, ForeignFile, UnknownFormat
 
 FORMAT = 1

@@ -8,10 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.checkpoint.commitdoc import check_marker, commit_name, commit_number, decode, encode, encode_marker
+from holdfast.checkpoint.commitlog.document import (
+    check_marker,
+    commit_name,
+    commit_number,
+    decode,
+    encode,
+    encode_marker,
+)
+from holdfast.checkpoint.commitlog.model import Chain, Document, Doubt, Record, Reign
 from holdfast.checkpoint.contract import Origin, Version
 from holdfast.checkpoint.envelope import Encoding
-from holdfast.checkpoint.logmodel import Chain, Document, Doubt, Record, Reign
 from holdfast.model.errors import CheckpointDamaged, ForeignFile, UnknownFormat
 
 counts = st.integers(min_value=0, max_value=2**40)
@@ -92,7 +99,7 @@ def test_a_document_under_another_name_is_damaged() -> None:
 
 def test_a_newer_format_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as newer:
-        newer.setattr("holdfast.checkpoint.commitdoc.FORMAT", 2)
+        newer.setattr("holdfast.checkpoint.commitlog.document.FORMAT", 2)
         data, marker = encode(small_document()), encode_marker()
     with pytest.raises(UnknownFormat, match="format 2"):
         decode(data, number=9, where="here")

@@ -13,7 +13,7 @@ from holdfast.checkpoint.rules import place
 from holdfast.model.errors import CheckpointDamaged
 
 if TYPE_CHECKING:
-    from holdfast.checkpoint.sqlschema import Row, Value
+    from holdfast.checkpoint.sql.schema import Row, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,13 @@ from contextlib import suppress
 from datetime import timedelta
 
 from holdfast.checkpoint.contract import CheckpointStore, Clock, Commit, Stored, Version, utc_now
-from holdfast.checkpoint.copying import Copier
-from holdfast.checkpoint.remotetier import RemoteTier
-from holdfast.checkpoint.replica import RESERVED
-from holdfast.checkpoint.replication import Replication, Standing, back_off
+from holdfast.checkpoint.replication.copying import Copier
+from holdfast.checkpoint.replication.remotetier import RemoteTier
+from holdfast.checkpoint.replication.replica import RESERVED
+from holdfast.checkpoint.replication.status import Replication, Standing, back_off
+from holdfast.checkpoint.replication.takeover import WithoutRemote, take_over
+from holdfast.checkpoint.replication.tiers import Tiers
 from holdfast.checkpoint.rules import closed
-from holdfast.checkpoint.takeover import WithoutRemote, take_over
-from holdfast.checkpoint.tiers import Tiers
 from holdfast.model.errors import CheckpointError, InvalidKey
 
 KEPT_REMOTE = 10

@@ -21,9 +21,9 @@ from holdfast.checkpoint.rules import (
     unknown_key,
     unknown_version,
 )
-from holdfast.checkpoint.sqlconnection import SqlConnection
-from holdfast.checkpoint.sqlrows import Head, kept_in, number_in, row_of, version_in
-from holdfast.checkpoint.sqlschema import INSERT_VERSION, VERSION_COLUMNS, WRITE_HEAD
+from holdfast.checkpoint.sql.connection import SqlConnection
+from holdfast.checkpoint.sql.rows import Head, kept_in, number_in, row_of, version_in
+from holdfast.checkpoint.sql.schema import INSERT_VERSION, VERSION_COLUMNS, WRITE_HEAD
 from holdfast.model.errors import CheckpointDamaged
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from holdfast.checkpoint.contract import Clock, Commit, Stored, Update, Version
     from holdfast.checkpoint.envelope import Sealed
-    from holdfast.checkpoint.sqlschema import Database, Row
+    from holdfast.checkpoint.sql.schema import Database, Row
 
 _SELECT_ONE = (
     f"SELECT {', '.join('v.' + column for column in VERSION_COLUMNS)} FROM holdfast_keys k "

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from holdfast.checkpoint.commitdoc import commit_name, encode
-from holdfast.checkpoint.logmedium import Medium
-from holdfast.checkpoint.logmodel import Draft
-from holdfast.checkpoint.logreader import LogReader
+from holdfast.checkpoint.commitlog.document import commit_name, encode
+from holdfast.checkpoint.commitlog.medium import Medium
+from holdfast.checkpoint.commitlog.model import Draft
+from holdfast.checkpoint.commitlog.reader import LogReader
 from holdfast.model.errors import CheckpointError, CommitStateUnknown, StoreUnavailable
 
 

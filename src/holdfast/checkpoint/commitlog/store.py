@@ -1,6 +1,6 @@
 """The checkpoint store over any medium that can publish a name once: reads the head, decides, publishes.
 
-What is decided is in `commitlog`, including what happens after damage; how bytes are kept is the medium's business.
+What is decided is in `planning`, including what happens after damage; how bytes are kept is the medium's business.
 """
 
 from __future__ import annotations
@@ -11,8 +11,13 @@ from collections.abc import Callable, Mapping
 from threading import RLock
 from typing import TypeVar
 
-from holdfast.checkpoint import commitlog
-from holdfast.checkpoint.commitdoc import MARKER, check_marker, encode_marker
+from holdfast.checkpoint.commitlog import planning
+from holdfast.checkpoint.commitlog.document import MARKER, check_marker, encode_marker
+from holdfast.checkpoint.commitlog.medium import Medium
+from holdfast.checkpoint.commitlog.model import Document, Draft, Record, Stamp, View
+from holdfast.checkpoint.commitlog.publish import Publisher
+from holdfast.checkpoint.commitlog.reader import ATTEMPTS, LogReader, contended
+from holdfast.checkpoint.commitlog.sweep import Sweeper
 from holdfast.checkpoint.contract import (
     CheckpointStore,
     Clock,
@@ -26,11 +31,6 @@ from holdfast.checkpoint.contract import (
 )
 from holdfast.checkpoint.envelope import Sealed, seal
 from holdfast.checkpoint.keys import check_commit, check_key, check_prune
-from holdfast.checkpoint.logmedium import Medium
-from holdfast.checkpoint.logmodel import Document, Draft, Record, Stamp, View
-from holdfast.checkpoint.logpublish import Publisher
-from holdfast.checkpoint.logreader import ATTEMPTS, LogReader, contended
-from holdfast.checkpoint.logsweep import Sweeper
 from holdfast.checkpoint.rules import carried_over_fork, closed, prunable
 from holdfast.model.errors import CheckpointDamaged, ForeignFile
 
@@ -72,7 +72,7 @@ class LogStore(CheckpointStore):
     def take_over(self, *, at_least: int = 0) -> int:
         """Become the owner under a new epoch."""
         with self._in_use():
-            return self._publish(lambda view, stamp: commitlog.plan_take_over(view, at_least, stamp)).epoch
+            return self._publish(lambda view, stamp: planning.plan_take_over(view, at_least, stamp)).epoch
 
     def keys(self, prefix: str = "") -> list[str]:
         """The keys present, sorted."""
@@ -120,7 +120,7 @@ class LogStore(CheckpointStore):
         """
         with self._in_use():
             if self._reader.look().doubt:
-                self._publish(lambda view, stamp: commitlog.plan_acceptance(view, epoch, stamp))
+                self._publish(lambda view, stamp: planning.plan_acceptance(view, epoch, stamp))
 
     def close(self) -> None:
         """Refuse further use."""
@@ -166,21 +166,21 @@ class LogStore(CheckpointStore):
         return self._reader.load(self._reader.find(view, key, version))
 
     def _plan(self, view: View, commit: Commit, sealed: Mapping[str, Sealed], stamp: Stamp) -> Draft:
-        commitlog.admit(view, commit)
+        planning.admit(view, commit)
         returning = [update for update in commit.updates if isinstance(update, RollBack)]
         restored = {update.key: seal(self._load(view, update.key, update.version).payload) for update in returning}
-        return commitlog.plan(view, commit, {**sealed, **restored}, stamp)
+        return planning.plan(view, commit, {**sealed, **restored}, stamp)
 
     def _forget(self, key: str, keep: int, epoch: int) -> int:
         """Publish that old versions are forgotten, unless there are none."""
         gone: list[int] = []
 
         def decide(view: View, stamp: Stamp) -> Draft | None:
-            commitlog.check_owner(view, epoch)
+            planning.check_owner(view, epoch)
             records = {record.number: record for record in self._records(view, key)}
             gone[:] = prunable(list(records), keep, lambda number: self._reader.readable(records[number]))
             kept = [record for number, record in records.items() if number not in gone]
-            return commitlog.plan_prune(view, key, kept, keep, stamp) if gone else None
+            return planning.plan_prune(view, key, kept, keep, stamp) if gone else None
 
         self._publish_if(decide)
         return len(gone)

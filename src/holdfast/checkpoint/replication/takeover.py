@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from enum import Enum
 
-from holdfast.checkpoint.remotetier import newest_manifest
-from holdfast.checkpoint.replica import NOTHING, is_behind
-from holdfast.checkpoint.replication import Standing
-from holdfast.checkpoint.tiers import NEVER, Tiers
+from holdfast.checkpoint.replication.remotetier import newest_manifest
+from holdfast.checkpoint.replication.replica import NOTHING, is_behind
+from holdfast.checkpoint.replication.status import Standing
+from holdfast.checkpoint.replication.tiers import NEVER, Tiers
 from holdfast.model.errors import Fenced, StoreUnavailable
 
 

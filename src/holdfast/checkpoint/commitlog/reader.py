@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from holdfast.checkpoint.commitdoc import commit_name, decode
-from holdfast.checkpoint.commitlog import check_certain
+from holdfast.checkpoint.commitlog.document import commit_name, decode
+from holdfast.checkpoint.commitlog.medium import Medium
+from holdfast.checkpoint.commitlog.model import GENESIS, Document, Record, View
+from holdfast.checkpoint.commitlog.planning import check_certain
 from holdfast.checkpoint.contract import Stored
 from holdfast.checkpoint.envelope import Sealed, unseal
-from holdfast.checkpoint.logmedium import Medium
-from holdfast.checkpoint.logmodel import GENESIS, Document, Record, View
 from holdfast.checkpoint.rules import place, unknown_key, unknown_version
 from holdfast.model.errors import CheckpointDamaged, StoreUnavailable
 

@@ -6,10 +6,10 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from holdfast.checkpoint.contract import Commit, Delete, Put, Update
-from holdfast.checkpoint.remotetier import RemoteCut, newest_manifest
-from holdfast.checkpoint.replica import Entry, Found, Manifest
-from holdfast.checkpoint.replication import Standing
-from holdfast.checkpoint.tiers import Tiers
+from holdfast.checkpoint.replication.remotetier import RemoteCut, newest_manifest
+from holdfast.checkpoint.replication.replica import Entry, Found, Manifest
+from holdfast.checkpoint.replication.status import Standing
+from holdfast.checkpoint.replication.tiers import Tiers
 from holdfast.model.errors import ForeignFile
 
 
