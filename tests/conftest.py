@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.notes import NotesPlugin, note
 from tests.support.requirements import RequirementsPlugin
 from tests.support.servers import Run, Servers
 
 if TYPE_CHECKING:
     from tests.support.servers import Bucket
+
+__all__ = ["note"]
 
 _RUN = pytest.StashKey[Run]()
 _WORKER_KEY = "holdfast_run"
@@ -20,6 +23,7 @@ _WORKER_KEY = "holdfast_run"
 def pytest_configure(config: pytest.Config) -> None:
     """The controller owns the run; a worker of xdist is told where it is."""
     config.pluginmanager.register(RequirementsPlugin())
+    config.pluginmanager.register(NotesPlugin())
     if not hasattr(config, "workerinput"):
         config.stash[_RUN] = Run()
 

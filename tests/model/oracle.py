@@ -191,25 +191,39 @@ def note_history(world: World) -> None:
 
 def check_step(before: Before, operation: str, world: World) -> None:
     """The action properties: how cursors and the work in hand may change in one step."""
+    if operation in CURSORS_STAY:
+        _check_cursors_stayed(before, operation, world)
+    else:
+        _check_policy(before, world)
+    if before.phase is DRAINING and world.ledger.phase is DRAINING:
+        _check_draining(before, world)
+
+
+def _check_cursors_stayed(before: Before, operation: str, world: World) -> None:
     ledger = world.ledger
-    lanes = ledger.lanes.values()
+    if ledger.committed != before.committed or before.delivered != [lane.delivered for lane in ledger.lanes.values()]:
+        raise Violation(f"CheckpointOrdering: {operation} moved a cursor")
+
+
+def _check_policy(before: Before, world: World) -> None:
+    ledger = world.ledger
     if ledger.committed < before.committed and not world.rolled_back:
         raise Violation(f"CommittedMonotonic: fell from {before.committed} to {ledger.committed}")
     if ledger.committed > before.committed and not meets(ledger.policy, world, ledger.committed):
         raise Violation(f"PolicyGate: {ledger.committed} is committed, {ledger.policy} is not met")
-    cursors = (ledger.committed, [lane.delivered for lane in lanes])
-    if operation in CURSORS_STAY and cursors != (before.committed, before.delivered):
-        raise Violation(f"CheckpointOrdering: {operation} moved a cursor")
     note_history(world)
     if not world.rolled_back:
         beyond = [oseq for oseq in world.outbox if oseq > ledger.committed and meets(ledger.policy, world, oseq)]
         if beyond:
             raise Violation(f"PolicyGate: {ledger.policy} is met at {beyond}, committed stays at {ledger.committed}")
-    if before.phase is DRAINING and ledger.phase is DRAINING:
-        if sum([lane.unresolved for lane in lanes]) > before.unresolved:
-            raise Violation("DrainCompleteness: work in flight grew while draining")
-        if [len(lane.queued) for lane in lanes] != before.queued:
-            raise Violation("DrainCompleteness: a batch was created or sent for the first time while draining")
+
+
+def _check_draining(before: Before, world: World) -> None:
+    lanes = world.ledger.lanes.values()
+    if sum([lane.unresolved for lane in lanes]) > before.unresolved:
+        raise Violation("DrainCompleteness: work in flight grew while draining")
+    if [len(lane.queued) for lane in lanes] != before.queued:
+        raise Violation("DrainCompleteness: a batch was created or sent for the first time while draining")
 
 
 def check_state(world: World) -> None:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sqlite3
-import statistics
 import subprocess
 import sys
-import time
 from contextlib import closing
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.checkpoint.contract import Commit, Durability, Put
+from holdfast.checkpoint.contract import Durability
 from holdfast.checkpoint.sqlite import SqliteStore
 from holdfast.model.errors import StoreUnavailable, UnknownEpoch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from io import FileIO
     from pathlib import Path
 
 FORKING = """
@@ -120,26 +114,3 @@ def test_a_file_that_is_deleted_under_the_store_takes_no_more_writes(tmp_path: P
             with pytest.raises(StoreUnavailable):
                 use()
         assert not path.exists(), "a store that vanished is not replaced by an empty one"
-
-
-def test_ten_keys_are_committed_in_under_five_milliseconds(tmp_path: Path) -> None:
-    """Or, where other tests keep the disk and the cores busy, in no more than five bare syncs take at that moment."""
-    bare, took = [], []
-    with SqliteStore(tmp_path / "c.db") as store, (tmp_path / "bare").open("wb", buffering=0) as file:
-        epoch = store.take_over()
-        for number in range(100):
-            commit = Commit(epoch, [Put(f"lanes/{lane}", b"%d" % number) for lane in range(10)])
-            bare.append(_seconds(partial(_write_and_sync, file)))
-            took.append(_seconds(partial(store.commit, commit)))
-    assert statistics.median(took) < max(0.005, 5 * statistics.median(bare))
-
-
-def _write_and_sync(file: FileIO) -> None:
-    file.write(bytes(4096))
-    os.fsync(file.fileno())
-
-
-def _seconds(act: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    act()
-    return time.perf_counter() - start
