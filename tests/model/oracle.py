@@ -80,6 +80,8 @@ def no_batch_left_behind(world: World) -> None:
         owed = {oseq for oseq in world.outbox if oseq > world.base[name] and oseq not in world.resolved[name]}
         if waiting != owed:
             raise Violation(f"NoBatchLeftBehind: {name} owes {sorted(owed)}, waiting are {sorted(waiting)}")
+        if lane.delivered < world.trimmed and not lane.stopped:
+            raise Violation(f"NoBatchLeftBehind: {name} goes on at {lane.delivered}, {world.trimmed} are gone")
         if any(oseq <= world.trimmed for oseq in waiting):
             raise Violation(f"NoBatchLeftBehind: {name} still needs {sorted(waiting)}, released is {world.trimmed}")
 

@@ -445,8 +445,6 @@ class World:
             own = self.sink_cursor.get(name)
             if own is not None and lane.delivered != own:
                 raise Violation(f"CheckpointOrdering: sink {name} holds {own}, its lane restarts at {lane.delivered}")
-            if lane.delivered < self.trimmed and not lane.stopped:
-                raise Violation(f"NoBatchLeftBehind: {name} goes on at {lane.delivered}, {self.trimmed} are gone")
         if self.ledger.committed < self.stored.committed:
             raise Violation(f"CommittedMonotonic: stored {self.stored.committed}, came back as {self.ledger.committed}")
 

@@ -115,7 +115,7 @@ class Lane:
 
     def restarted(self, delivered: int, batches: Iterable[int]) -> Lane:
         """The lane begun anew after `delivered`. It is another object, so tickets of before are void."""
-        return Lane(self.spec, delivered=delivered, since=self.since, batches=batches)
+        return Lane(self.spec, delivered=delivered, since=self.since, batches=batches, stopped=self.stopped)
 
     @property
     def counts(self) -> bool:

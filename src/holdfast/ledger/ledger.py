@@ -82,7 +82,7 @@ class Ledger:
         self.lanes: dict[str, Lane] = {}
         self.starts: dict[str, LaneStart] = {}
         """Where each lane began and why, for the log and for status."""
-        self._told = dict(self.positions)
+        self._told: dict[str, Position] = {}
         self._due: list[Decision] = []
         self._changed = False
         for spec in lanes:

@@ -206,6 +206,22 @@ def test_a_restored_sink_holds_the_policy_until_it_has_caught_up() -> None:
     assert ledger.committed == 3
 
 
+def test_a_source_that_was_not_told_before_the_crash_is_told_after_it() -> None:
+    stored = Cursors({"a": 2}, committed=2, positions={"s": Seq(20)})
+    ledger = restart(Resume(stored, batches=outbox(2), last_oseq=2, trimmed=1))
+    assert Acknowledge({"s": Seq(20)}) in persist(ledger)
+
+
+def test_a_stopped_lane_stays_stopped_through_a_rollback() -> None:
+    stored = Cursors({"a": 3, "b": 3}, committed=3, positions={"s": Seq(30)})
+    known = Resume(stored, batches=outbox(3), last_oseq=3, trimmed=2, sink_cursors={"b": 1})
+    ledger = restart(known, LaneSpec("a"), LaneSpec("b"))
+    assert ledger.lanes["b"].stopped
+    ledger.roll_back(2, {"s": Seq(20)})
+    ledger.create(4, {"s": Seq(30)})
+    assert ledger.next("b") is None, "batch 2 is gone, so nothing behind it may be sent"
+
+
 def test_a_cursor_beyond_the_outbox_refuses_to_start() -> None:
     with pytest.raises(CursorAhead):
         restart(Resume(Cursors({"a": 5}), last_oseq=3))
