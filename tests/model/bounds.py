@@ -21,7 +21,14 @@ QUICK: dict[str, Bounds] = {
         (ORDERED,), remembering=OWN_CURSOR, batches=3, troubles=1, rejects=1, crashes=1, restores=1
     ),
     "sinks and policies come and go": Bounds(
-        (ORDERED, OPTIONAL), batches=2, troubles=0, rejects=0, crashes=1, changes=1, spare=THIRD, policies=(Quorum(1),)
+        (ORDERED,),
+        batches=2,
+        troubles=0,
+        rejects=0,
+        crashes=1,
+        changes=2,
+        spare=THIRD,
+        policies=(Quorum(1), All()),
     ),
     "rollback": Bounds((WIDE,), batches=3, troubles=0, rejects=0, crashes=1, rollbacks=1),
     "rollback of a sink with its own cursor": Bounds(

@@ -180,15 +180,29 @@ CURSORS_STAY = frozenset(
 """Operations that resolve nothing: no cursor may move by them."""
 
 
-def note_history(world: World) -> None:
-    """A lane counts once `committed` lies within what it delivered itself; and how far each lane ever got."""
-    committed = world.ledger.committed
+def expected_committed(world: World, start: int) -> int:
+    """Where `committed` must be after this step, if it stood at `start` before it.
+
+    A lane counts from the moment that `committed` lies within what it delivered itself, and may then help to meet the
+    policy further on. `joined` is brought up to date on the way: it is part of the history.
+    """
+    committed = start
+    while True:
+        reached = {*world.outbox, *(resolved_prefix(world, name) for name in world.base)}
+        met = [oseq for oseq in reached if oseq > committed and meets(world.ledger.policy, world, oseq)]
+        committed = max(met, default=committed)
+        joining = {n for n in world.base if world.since[n] <= committed <= resolved_prefix(world, n)} - world.joined
+        if not joining:
+            return committed
+        world.joined |= joining
+
+
+def note_peaks(world: World) -> None:
+    """How far each lane ever got."""
     for name in world.base:
         prefix = resolved_prefix(world, name)
         if prefix > world.peak[name]:
             world.peak = {**world.peak, name: prefix}
-        if name not in world.joined and world.since[name] <= committed <= prefix:
-            world.joined |= {name}
 
 
 def check_step(before: Before, operation: str, world: World) -> None:
@@ -196,7 +210,7 @@ def check_step(before: Before, operation: str, world: World) -> None:
     if operation in CURSORS_STAY:
         _check_cursors_stayed(before, operation, world)
     else:
-        _check_policy(before, world)
+        _check_policy(before, operation, world)
     if before.phase is DRAINING and world.ledger.phase is DRAINING:
         _check_draining(before, world)
 
@@ -207,17 +221,17 @@ def _check_cursors_stayed(before: Before, operation: str, world: World) -> None:
         raise Violation(f"CheckpointOrdering: {operation} moved a cursor")
 
 
-def _check_policy(before: Before, world: World) -> None:
+def _check_policy(before: Before, operation: str, world: World) -> None:
     ledger = world.ledger
-    if ledger.committed < before.committed and not world.rolled_back:
-        raise Violation(f"CommittedMonotonic: fell from {before.committed} to {ledger.committed}")
-    if ledger.committed > before.committed and not meets(ledger.policy, world, ledger.committed):
-        raise Violation(f"PolicyGate: {ledger.committed} is committed, {ledger.policy} is not met")
-    note_history(world)
-    if not world.rolled_back:
-        beyond = [oseq for oseq in world.outbox if oseq > ledger.committed and meets(ledger.policy, world, oseq)]
-        if beyond:
-            raise Violation(f"PolicyGate: {ledger.policy} is met at {beyond}, committed stays at {ledger.committed}")
+    start = {"crash": world.stored.committed, "roll_back": ledger.committed}.get(operation, before.committed)
+    expected = expected_committed(world, start)
+    note_peaks(world)
+    if ledger.committed < start:
+        raise Violation(f"CommittedMonotonic: fell from {start} to {ledger.committed}")
+    if ledger.committed > expected:
+        raise Violation(f"PolicyGate: {ledger.committed} is committed, {ledger.policy} is met at {expected} only")
+    if ledger.committed < expected:
+        raise Violation(f"PolicyGate: {ledger.policy} is met at {expected}, committed stays at {ledger.committed}")
 
 
 def _check_draining(before: Before, world: World) -> None:

@@ -15,7 +15,7 @@ from holdfast.ledger.cursors import Cursors
 from holdfast.ledger.decisions import Acknowledge, DeadLetter, Release, Vanished, WriteCursors
 from holdfast.ledger.lane import Lane, LaneSpec, Start
 from holdfast.ledger.ledger import Ledger, Phase
-from holdfast.ledger.policy import All, Policy, Quorum, Required, check_policy
+from holdfast.ledger.policy import All, Policy, Quorum, Required
 from holdfast.ledger.resume import Batch, Resume
 from holdfast.ledger.tickets import Queued, Rejecting, Sending
 from holdfast.model.errors import InvalidPolicy, LedgerError, NotDrained, NotRetained, PhaseRefused, TicketUsed
@@ -78,7 +78,6 @@ class World:
         "outbox",
         "peak",
         "resolved",
-        "rolled_back",
         "since",
         "sink_cursor",
         "stored",
@@ -115,7 +114,6 @@ class World:
         self.joined = frozenset(self.base)
         self.since = dict(self.base)
         self.stored_peak: dict[str, int] = {}
-        self.rolled_back = False
         self.last_stop: StopRecord | None = None
         self.unconfirmed: Cursors | None = None
         self.ledger = Ledger(sources=SOURCES, lanes=bounds.lanes, policy=bounds.policy)
@@ -173,7 +171,7 @@ class World:
         for name in self.ledger.lanes:
             yield ("remove_lane", name)
         for policy in self.bounds.policies:
-            if policy != self.ledger.policy and self._can_meet(policy):
+            if policy != self.ledger.policy:
                 yield ("change_policy", policy)
 
     def _rollbacks(self) -> Iterator[Operation]:
@@ -194,7 +192,6 @@ class World:
 
     def perform(self, operation: Operation) -> None:
         """Let one operation happen."""
-        self.rolled_back = False
         getattr(self, "do_" + operation[0])(*operation[1:])
 
     def do_create(self) -> None:
@@ -327,12 +324,14 @@ class World:
         )
         self.ledger = Ledger(sources=SOURCES, lanes=lanes.values(), policy=self.ledger.policy, known=known)
         self.unconfirmed = self.last_stop = None
-        self.rolled_back = True
         self.base = {name: lane.delivered for name, lane in self.ledger.lanes.items()}
         self.resolved = {name: frozenset() for name in self.base}
         counted = frozenset(self.stored.delivered) - frozenset(self.stored.joining)
-        self.since = {name: self.stored.joining.get(name, at) for name, at in self.base.items()}
+        self.since = {name: self._since(name, at) for name, at in self.base.items()}
         self.joined = frozenset(self.base) & counted
+        vouching = {name for name in self.base if name in self.joined or self.since[name] <= self.stored.committed}
+        if not self._can_meet(self.ledger.policy, vouching):  # nobody can vouch, so those that began first count
+            self.joined = frozenset(name for name, lane in self.ledger.lanes.items() if lane.counts)
         self._check_restart()
 
     def do_add_lane(self, start: Start) -> None:
@@ -363,7 +362,12 @@ class World:
 
     def do_change_policy(self, policy: Policy) -> None:
         self.budget[5] -= 1
-        self.ledger.change_policy(policy)
+        vouching = {n for n in self.base if n in self.joined or self.since[n] <= self.ledger.committed}
+        if self._can_meet(policy, vouching):
+            self.ledger.change_policy(policy)
+        else:
+            otherwise = f"PolicyGate: {policy} can never be met, and was taken"
+            self._must_refuse(InvalidPolicy, lambda: self.ledger.change_policy(policy), otherwise)
 
     def do_roll_back_lane(self, name: str, to: int) -> None:
         self.budget[6] -= 1
@@ -373,7 +377,6 @@ class World:
     def do_roll_back(self, to: int) -> None:
         """The outbox is cut and the cursors are written in one journalled step."""
         self.budget[6] -= 1
-        self.rolled_back = True
         last = self.ledger.batches.last_oseq
         ends = self.positions_at(to)
         self.ledger.roll_back(to, ends)
@@ -408,7 +411,9 @@ class World:
         self.resolved = {**self.resolved, name: self.resolved[name] | {oseq}}
 
     def _rewound(self, name: str) -> None:
-        self.base = {**self.base, name: self.ledger.lanes[name].delivered}
+        delivered = self.ledger.lanes[name].delivered
+        self.base = {**self.base, name: delivered}
+        self.since = {**self.since, name: min(self.since[name], delivered)}
         self.resolved = {**self.resolved, name: frozenset()}
 
     def _applied(self, name: str, oseq: int) -> bool:
@@ -417,12 +422,17 @@ class World:
     def _all_lanes(self) -> Iterator[Lane]:
         yield from self.ledger.lanes.values()
 
-    def _can_meet(self, policy: Policy) -> bool:
-        try:
-            check_policy(policy, (lane.required for lane in self._all_lanes()))
-        except InvalidPolicy:
-            return False
-        return True
+    def _since(self, name: str, base: int) -> int:
+        """The batch after which a lane first began, as far as anybody knows after a crash."""
+        if name in self.stored.delivered:
+            return self.stored.joining.get(name, base)
+        return base if self.ledger.lanes[name].spec.start is Start.NOW else 0
+
+    def _can_meet(self, policy: Policy, vouching: set[str]) -> bool:
+        required = {name for name in vouching if self.ledger.lanes[name].required}
+        if isinstance(policy, Required):
+            return bool(required)
+        return len(vouching) >= (policy.n if isinstance(policy, Quorum) else 1)
 
     @staticmethod
     def _must_refuse(error: type[LedgerError], use: Callable[[], object], otherwise: str) -> None:

@@ -114,8 +114,15 @@ class Lane:
         self.rejected = 0
 
     def restarted(self, delivered: int, batches: Iterable[int]) -> Lane:
-        """The lane begun anew after `delivered`. It is another object, so tickets of before are void."""
-        return Lane(self.spec, delivered=delivered, since=self.since, batches=batches, stopped=self.stopped)
+        """The lane begun anew after `delivered`. It is another object, and tickets of before are void."""
+        since = None if self.since is None else min(self.since, delivered)
+        self.retire()
+        return Lane(self.spec, delivered=delivered, since=since, batches=batches, stopped=self.stopped)
+
+    def retire(self) -> None:
+        """Send nothing any more: a ticket that somebody still holds finds no batch waiting."""
+        self.queued.clear()
+        self.retrying.clear()
 
     @property
     def counts(self) -> bool:

@@ -16,7 +16,7 @@ from holdfast.ledger.lane import Lane, LaneSpec
 from holdfast.ledger.policy import Policy, Required, check_policy, policy_prefix
 from holdfast.ledger.resume import LaneStart, Resume, Route, lane_start
 from holdfast.ledger.tickets import Queued
-from holdfast.model.errors import LaneExists, NotDrained, PhaseRefused, RollbackRefused, UnknownLane
+from holdfast.model.errors import InvalidPolicy, LaneExists, NotDrained, PhaseRefused, RollbackRefused, UnknownLane
 from holdfast.model.positions import Order
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ class Ledger:
     :param sources: the sources whose positions batches carry.
     :param lanes: the sinks declared.
     :param known: what is known from before; nothing for the first start of a pipeline.
+
+    Execute the first decisions before anything is created or sent: until the cursors on disk name every lane, a crash
+    would let a lane that starts at `now` begin anew, behind what it was already owed.
     """
 
     __slots__ = (
@@ -88,6 +91,7 @@ class Ledger:
         for spec in lanes:
             self._open_lane(spec, known)
         check_policy(self.policy, (lane.required for lane in self.lanes.values()))
+        self._let_someone_count()
         self._settle()
 
     # Batches and tickets
@@ -117,7 +121,9 @@ class Ledger:
         if self.phase is _STOPPED:
             raise self._refused("retry a batch")
         found = self._lane(lane)
-        return Queued(self, found, oseq, found.release(oseq))
+        attempt = found.release(oseq)
+        self._drop_due(DeadLetter(lane, oseq))
+        return Queued(self, found, oseq, attempt)
 
     # Answers: called by the tickets
 
@@ -211,15 +217,17 @@ class Ledger:
         """A sink is removed: it holds back neither policy nor retention any more. Returns what it left undone."""
         self._only_while_running("remove a lane")
         leaving = self._lane(name)
-        check_policy(self.policy, (lane.required for lane in self.lanes.values() if lane is not leaving))
+        check_policy(self.policy, self._vouching(without=leaving))
         record = self._leave_undone([leaving], StopReason.FORCED)
+        leaving.retire()
         del self.lanes[name]
         self._settle()
         return record
 
     def change_policy(self, policy: Policy) -> None:
         """Another policy decides from here on. `committed` does not fall, however strict the new one is."""
-        check_policy(policy, (lane.required for lane in self.lanes.values()))
+        self._only_while_running("change the policy")
+        check_policy(policy, self._vouching())
         self.policy = policy
         self._settle()
 
@@ -302,6 +310,19 @@ class Ledger:
                 self.batches.commit_through(prefix, self.positions)
             joined = self._lanes_join()
 
+    def _vouching(self, without: Lane | None = None) -> list[bool]:
+        """Of the lanes that count, or can come to: which are required. Others can never vouch for the next batch."""
+        lanes = [lane for lane in self.lanes.values() if lane is not without]
+        return [lane.required for lane in lanes if lane.since is None or lane.since <= self.committed]
+
+    def _let_someone_count(self) -> None:
+        """At a start where nobody can vouch for the next batch, nobody is owed it: the lanes that began first count."""
+        for lane in sorted(self.lanes.values(), key=lambda lane: lane.since or 0):
+            try:
+                check_policy(self.policy, self._vouching())
+            except InvalidPolicy:
+                lane.since = None
+
     def _lanes_join(self) -> bool:
         """Let lanes count that `committed` has come within reach of; True when one does from now on."""
         joining = [lane for lane in self.lanes.values() if lane.since is not None]
@@ -331,6 +352,10 @@ class Ledger:
             remaining={lane.name: tuple(lane.queued) for lane in left if lane.queued},
             abandoned={lane.name: lane.abandon() for lane in left if lane.unresolved},
         )
+
+    def _drop_due(self, void: Decision) -> None:
+        if void in self._due:
+            self._due.remove(void)
 
     def _note_rollback(self) -> None:
         self.rollbacks += 1

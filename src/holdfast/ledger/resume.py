@@ -72,8 +72,15 @@ def lane_start(spec: LaneSpec, known: Resume) -> LaneStart:
         delivered = _published(ours, f"Our cursor of lane {spec.name!r}", known)
     else:
         delivered = _first_start(spec, known)
-    since = delivered if ours is None else known.cursors.joining.get(spec.name)
+    since = _first_batch_owed(spec, delivered) if ours is None else known.cursors.joining.get(spec.name)
     return LaneStart(delivered, _route(delivered, ours, known), since)
+
+
+def _first_batch_owed(spec: LaneSpec, delivered: int) -> int:
+    """For a lane that we know nothing of: a sink that began at the earliest batch has had all up to its cursor."""
+    if spec.start is Start.NOW:
+        return delivered
+    return 0 if spec.start is Start.EARLIEST else min(spec.start, delivered)
 
 
 def _route(delivered: int, ours: int | None, known: Resume) -> Route:

@@ -133,6 +133,28 @@ def test_a_sink_that_starts_now_does_not_vouch_for_what_it_never_got() -> None:
     assert ledger.committed == 0
 
 
+def test_the_last_sink_that_can_vouch_for_the_next_batch_is_not_removed() -> None:
+    ledger = ledger_with(1)
+    ledger.add_lane(LaneSpec("new", start=Start.NOW))
+    with pytest.raises(InvalidPolicy):
+        ledger.remove_lane("a")
+    acknowledge(ledger, "a")
+    ledger.remove_lane("a")
+    ledger.create(2, {"s": Seq(20)})
+    acknowledge(ledger, "new")
+    assert ledger.committed == 2
+
+
+def test_a_first_start_beside_a_sink_that_has_a_cursor_goes_on_from_there() -> None:
+    ledger = restart(Resume(batches=outbox(1, 2), last_oseq=2, sink_cursors={"a": 1}))
+    acknowledge(ledger, "a")
+    assert ledger.committed == 2
+    fresh = restart(Resume(batches=outbox(1, 2), last_oseq=2), LaneSpec("a", start=Start.NOW))
+    fresh.create(3, {"s": Seq(30)})
+    acknowledge(fresh, "a")
+    assert fresh.committed == 3, "nobody is owed what came before"
+
+
 @pytest.mark.req("M4", "M5", "M7")
 def test_draining_takes_on_nothing_new_and_a_stop_lists_what_remains() -> None:
     ledger = ledger_with(3)
@@ -192,7 +214,7 @@ def test_the_cursor_inside_the_sink_wins(ours: int | None, sinks: int | None, de
     ledger = restart(Resume(stored, batches=outbox(2, 3), last_oseq=3, trimmed=1, sink_cursors=held))
     assert ledger.starts["a"].route is route
     assert ledger.lanes["a"].delivered == delivered
-    assert ledger.committed == max(2, delivered if route is Route.SINK_AHEAD else 2), "committed never falls"
+    assert ledger.committed == max(2, delivered), "committed never falls"
     ticket = ledger.next("a")
     assert (ticket and ticket.oseq) == (None if route is Route.NOT_RETAINED or delivered == 3 else delivered + 1)
 

@@ -105,6 +105,30 @@ def test_a_ticket_of_before_a_rollback_is_void() -> None:
     again.ack()
 
 
+def test_a_queued_ticket_of_before_a_rollback_or_a_removal_sends_nothing() -> None:
+    ledger = ledger_with(2)
+    send(ledger).ack()
+    queued = ledger.next("a")
+    assert queued is not None
+    ledger.roll_back(1, {})
+    with pytest.raises((TicketUsed, UnknownBatch)):
+        queued.send()
+    ledger.add_lane(LaneSpec("b"))
+    ledger.create(3, {})
+    kept = ledger.next("b")
+    assert kept is not None
+    ledger.remove_lane("b")
+    with pytest.raises((TicketUsed, UnknownBatch)):
+        kept.send()
+
+
+def test_a_retried_batch_is_no_longer_asked_into_the_dead_letters() -> None:
+    ledger = ledger_with(1)
+    send(ledger).reject()
+    ledger.retry("a", 1).send().ack()
+    assert not [decision for decision in ledger.decisions() if isinstance(decision, DeadLetter)]
+
+
 def test_failing_asks_for_a_retry_and_rejecting_for_a_dead_letter() -> None:
     ledger = ledger_with(2)
     queued = send(ledger).fail()
