@@ -17,9 +17,10 @@ PUBLIC = {
         WriteCursors
     """,
     "holdfast.checkpoint": """
-        CURSORS Change CheckpointStore Codec Commit Delete Diagnosis DryRun Durability FileStore Fresh LateStore
-        MemoryStore ObjectStore Origin PostgresStore Put Recovered RecoveryPath ReplicatedStore Replication RollBack
-        SqliteStore Stored TypedKey Version VersionIs WithoutRemote examine open_object_store recover repair
+        CURSORS Change CheckpointStore Codec Commit Delete Diagnosis DryRun Durability FileStore Fresh Health
+        LateStore MemoryStore ObjectStore Origin PostgresStore Put Recovered RecoveryPath ReplicatedStore Replication
+        RollBack SqliteStore Standing Stored TypedKey Version VersionIs WithoutRemote examine open_object_store
+        recover recovery_path_total repair
     """,
     "holdfast.checkpoint.operators": """
         FRESH Barrier BarrierCoordinator Buffer CheckpointedOperator Completion CompletionCodec Cut DedupLimits

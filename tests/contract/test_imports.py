@@ -18,7 +18,9 @@ ALLOWED: dict[str, frozenset[str]] = {
 }
 """For each package, the packages of ours that it may import, besides itself."""
 
-PURE = frozenset({"__future__", "abc", "collections", "collections.abc", "dataclasses", "enum", "json", "typing"})
+PURE = frozenset(
+    {"__future__", "abc", "collections", "collections.abc", "dataclasses", "enum", "itertools", "json", "typing"}
+)
 """What the ledger may import of the standard library: no file, clock, thread, process or randomness."""
 
 

@@ -125,10 +125,10 @@ def positions_belong_to_committed(world: World) -> None:
     """The safe point of each source is exactly where it stood after `committed`."""
     expected: dict[str, int] = {}
     for oseq in range(1, world.ledger.committed + 1):
-        if oseq in world.outbox or oseq <= world.trimmed:
+        if world.happened(oseq):
             expected.update(dict.fromkeys(ends_of(oseq), oseq))
     actual = {source: at.value for source, at in world.ledger.positions.items() if isinstance(at, Seq)}
-    if actual != expected and not world.voided:
+    if actual != expected:
         raise Violation(f"PositionsBelongToCommitted: {world.ledger.committed} is {expected}, sources got {actual}")
 
 
@@ -162,17 +162,19 @@ STATE_CHECKS: tuple[Callable[[World], None], ...] = (
 class Before:
     """What the action checks need to remember of the state before a step."""
 
-    __slots__ = ("committed", "delivered", "phase", "queued", "unresolved")
+    __slots__ = ("committed", "delivered", "phase", "queued", "rollbacks", "unresolved")
 
     def __init__(self, world: World) -> None:
         lanes = world.ledger.lanes.values()
         self.committed = world.ledger.committed
         self.phase = world.ledger.phase
+        self.rollbacks = world.ledger.rollbacks
         self.delivered = [lane.delivered for lane in lanes]
         self.unresolved = sum([lane.unresolved for lane in lanes])
         self.queued = [len(lane.queued) for lane in lanes]
 
 
+ROLLBACKS = frozenset({"roll_back", "roll_back_lane"})
 CURSORS_STAY = frozenset(
     {"create", "send", "apply", "fail", "hold", "vanish", "retry", "reject", "bury", "write", "confirm"}
     | {"drain", "stop", "force_stop"}
@@ -226,6 +228,8 @@ def _check_policy(before: Before, operation: str, world: World) -> None:
     start = {"crash": world.stored.committed, "roll_back": ledger.committed}.get(operation, before.committed)
     expected = expected_committed(world, start)
     note_peaks(world)
+    if operation in ROLLBACKS and ledger.rollbacks != before.rollbacks + 1:
+        raise Violation(f"CommittedMonotonic: {operation} is not recorded as a rollback")
     if ledger.committed < start:
         raise Violation(f"CommittedMonotonic: fell from {start} to {ledger.committed}")
     if ledger.committed > expected:

@@ -82,7 +82,7 @@ SABOTAGES: dict[str, Sabotage] = {
         ONE,
     ),
     "a stop forgets what was in flight": Sabotage(
-        "DrainCompleteness", Ledger, "stop", "if waiting:", "if not waiting and self.committed:", ONE
+        "DrainCompleteness", Ledger, "stop", "if waiting:", "if waiting and self.committed:", ONE
     ),
     "a failed batch is forgotten": Sabotage(
         "NoBatchLeftBehind", Lane, "fail", "self.retrying[oseq] = attempt + 1", "pass", ONE
@@ -141,6 +141,17 @@ SABOTAGES: dict[str, Sabotage] = {
         "uncommitted[0][0] <= oseq",
         "uncommitted[0][0] <= oseq + 1",
         ONE,
+    ),
+    "a rollback keeps the sources where they were": Sabotage(
+        "PositionsBelongToCommitted",
+        Ledger,
+        "roll_back",
+        "self.committed, self.positions = to, dict(ends)",
+        "self.committed = to",
+        ROLLBACK,
+    ),
+    "a rollback leaves no record": Sabotage(
+        "CommittedMonotonic", Ledger, "_note_rollback", "self.rollbacks += 1", "pass", ROLLBACK
     ),
     "batches are released before the slowest sink has them": Sabotage(
         "ReleasedIsDelivered",

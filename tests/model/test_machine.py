@@ -31,6 +31,8 @@ def test_under_fair_scheduling_every_history_ends_with_everything_resolved() -> 
         ledger = world.ledger
         assert ledger.phase is RUNNING
         assert all(lane.delivered >= max(world.outbox, default=0) or lane.stopped for lane in ledger.lanes.values())
+        if not any(lane.stopped for lane in ledger.lanes.values()):
+            assert ledger.committed >= max(world.outbox, default=0)
         ledger.drain()
         assert not ledger.stop().abandoned
 

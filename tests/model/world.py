@@ -85,6 +85,7 @@ class World:
         "told",
         "trimmed",
         "unconfirmed",
+        "void",
         "voided",
     )
 
@@ -101,6 +102,7 @@ class World:
         ]
         # What a disk and the sinks keep.
         self.outbox: tuple[int, ...] = ()
+        self.void: frozenset[int] = frozenset()
         self.voided = 0
         self.trimmed = 0
         self.stored = Cursors(delivered={})
@@ -380,6 +382,7 @@ class World:
         last = self.ledger.batches.last_oseq
         ends = self.positions_at(to)
         self.ledger.roll_back(to, ends)
+        self.void |= {oseq for oseq in self.outbox if oseq > to}
         self.outbox = tuple(oseq for oseq in self.outbox if oseq <= to)
         self.voided = last
         for name in self.ledger.lanes:
@@ -392,9 +395,13 @@ class World:
         """Where the sources stand after batch `oseq`, from the history of batches alone."""
         positions: dict[str, Position] = {}
         for number in range(1, oseq + 1):
-            if number in self.outbox or number <= self.trimmed:
+            if self.happened(number):
                 positions.update(ends_of(number))
         return positions
+
+    def happened(self, oseq: int) -> bool:
+        """Whether a batch of this number is in the outbox, or was before it was released."""
+        return oseq not in self.void and (oseq in self.outbox or oseq <= self.trimmed)
 
     @staticmethod
     def _send(lane: Lane, ticket: Queued) -> None:
@@ -478,6 +485,7 @@ class World:
             tuple([_lane_key(lane) for lane in ledger.lanes.values()]),
             self.outbox,
             self.trimmed,
+            self.void,
             self.voided,
             ledger.batches.last_oseq,
             tuple(stored.delivered.items()),

@@ -26,10 +26,11 @@ from holdfast.checkpoint.file import FileStore
 from holdfast.checkpoint.memory import MemoryStore
 from holdfast.checkpoint.objects import ObjectStore, open_object_store
 from holdfast.checkpoint.postgres import PostgresStore
+from holdfast.checkpoint.replication.counting import recovery_path_total
 from holdfast.checkpoint.replication.latestore import LateStore
 from holdfast.checkpoint.replication.recovery import Fresh, Recovered, RecoveryPath, recover
 from holdfast.checkpoint.replication.replicated import ReplicatedStore
-from holdfast.checkpoint.replication.status import Replication
+from holdfast.checkpoint.replication.status import Health, Replication, Standing
 from holdfast.checkpoint.replication.takeover import WithoutRemote
 from holdfast.checkpoint.sqlite import SqliteStore
 
@@ -45,6 +46,7 @@ __all__ = [
     "Durability",
     "FileStore",
     "Fresh",
+    "Health",
     "LateStore",
     "MemoryStore",
     "ObjectStore",
@@ -57,6 +59,7 @@ __all__ = [
     "Replication",
     "RollBack",
     "SqliteStore",
+    "Standing",
     "Stored",
     "TypedKey",
     "Version",
@@ -65,5 +68,6 @@ __all__ = [
     "examine",
     "open_object_store",
     "recover",
+    "recovery_path_total",
     "repair",
 ]

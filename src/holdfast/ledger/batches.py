@@ -27,8 +27,8 @@ class Batches:
         """Batches up to this one may be gone from the outbox."""
         self.retained = deque(batch.oseq for batch in known.batches)
         """The numbers of the batches above `released`."""
-        self.uncommitted = deque(
-            (batch.oseq, batch.ends) for batch in known.batches if batch.oseq > known.cursors.committed
+        self.uncommitted: deque[tuple[int, Mapping[str, Position]]] = deque(
+            (batch.oseq, dict(batch.ends)) for batch in known.batches if batch.oseq > known.cursors.committed
         )
         """The batches above `committed`, with their ends."""
         self.ends = dict(known.cursors.positions)
@@ -44,6 +44,7 @@ class Batches:
                 remedy="Number the batch above the highest number the outbox ever gave out.",
                 oseq=oseq,
             )
+        ends = dict(ends)  # ours from here on, whatever the caller does with its own
         for source, end in ends.items():
             self._check_end(source, end, oseq)
         self.last_oseq = oseq
@@ -72,6 +73,10 @@ class Batches:
         self.retained = deque(oseq for oseq in self.retained if oseq <= to)
         self.uncommitted = deque((oseq, at) for oseq, at in self.uncommitted if oseq <= to)
         self.ends = dict(ends)
+
+    def check_earlier(self, ends: Mapping[str, Position]) -> bool:
+        """Whether these are positions of our sources, none of them after where the source stands now."""
+        return all(source in self.ends and self.ends[source].at_or_after(end) for source, end in ends.items())
 
     def _check_end(self, source: str, end: Position, oseq: int) -> None:
         previous = self.ends.get(source)

@@ -184,6 +184,8 @@ class Ledger:
 
     def persisted(self, cursors: Cursors) -> None:
         """These cursors are durable: only now the outside may be told, and batches behind them forgotten."""
+        if cursors.rollbacks < self.rollbacks:
+            return  # written before a rollback: what they say is no longer so
         news = {source: at for source, at in cursors.positions.items() if self._is_news(source, at)}
         if news:
             self._told.update(news)
@@ -201,12 +203,6 @@ class Ledger:
         :param sink_cursor: the cursor that the sink holds itself, when it has one.
         """
         self._only_while_running("add a lane")
-        if spec.name in self.lanes:
-            raise LaneExists(
-                f"There is a lane {spec.name!r} already.",
-                remedy="Choose another name, or remove the lane first.",
-                lane=spec.name,
-            )
         held = {} if sink_cursor is None else {spec.name: sink_cursor}
         now = Resume(self.cursors(), last_oseq=self.batches.last_oseq, trimmed=self.batches.released, sink_cursors=held)
         start = self._open_lane(spec, now)
@@ -282,11 +278,13 @@ class Ledger:
         """
         self._only_while_running("roll the pipeline back")
         unresolved = sum(lane.unresolved for lane in self.lanes.values())
-        if unresolved or (to not in self.batches.retained and to != self.batches.released):
+        reachable = to in self.batches.retained or to == self.batches.released
+        if unresolved or not reachable or not self.batches.check_earlier(ends):
             raise RollbackRefused(
-                f"The pipeline cannot go back to batch {to}: batches {self.batches.released} to "
-                f"{self.batches.last_oseq} are in reach, and {unresolved} batches are unresolved.",
-                remedy="Let the lanes finish what they sent, and choose a batch in that range.",
+                f"The pipeline cannot go back to batch {to} at {dict(ends)}: batches {self.batches.released} to "
+                f"{self.batches.last_oseq} are in reach, {unresolved} batches are unresolved, and the sources stand at "
+                f"{self.batches.ends}.",
+                remedy="Let the lanes finish what they sent, and choose a batch in that range with its own positions.",
                 to=to,
             )
         if to < self.committed:
@@ -329,6 +327,12 @@ class Ledger:
         return bool([lane for lane in joining if lane.join(self.committed)])
 
     def _open_lane(self, spec: LaneSpec, known: Resume) -> LaneStart:
+        if spec.name in self.lanes:
+            raise LaneExists(
+                f"There is a lane {spec.name!r} already.",
+                remedy="Choose another name, or remove the lane first.",
+                lane=spec.name,
+            )
         start = lane_start(spec, known)
         stopped = start.route.value if start.route is Route.NOT_RETAINED else None
         batches = self.batches.after(start.delivered)
@@ -359,6 +363,7 @@ class Ledger:
 
     def _note_rollback(self) -> None:
         self.rollbacks += 1
+        self._due = [decision for decision in self._due if not isinstance(decision, Acknowledge | Release)]
         self._settle()
 
     def _report_vanished(self, lane: Lane) -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise
 from typing import NamedTuple
 
 from holdfast.ledger.cursors import Cursors
 from holdfast.ledger.lane import LaneSpec, Start
-from holdfast.model.errors import CursorAhead, NotRetained
+from holdfast.model.errors import BatchNotNew, CursorAhead, NotRetained
 from holdfast.model.positions import Position
 
 
@@ -40,6 +41,12 @@ class Resume:
     def __post_init__(self) -> None:
         if self.cursors.committed > self.last_oseq:
             raise _ahead("The stored `committed`", self.cursors.committed, self.last_oseq)
+        numbers = [self.trimmed, *(batch.oseq for batch in self.batches)]
+        if any(later <= earlier for earlier, later in pairwise(numbers)) or numbers[-1] > self.last_oseq:
+            raise BatchNotNew(
+                f"Batches {numbers[1:]} are not ascending from above {self.trimmed} to at most {self.last_oseq}.",
+                remedy="Read the outbox in order, and tell the highest number it ever gave out.",
+            )
 
 
 class Route(Enum):

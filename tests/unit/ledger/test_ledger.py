@@ -335,6 +335,38 @@ def test_bad_input_gets_a_typed_error() -> None:
     assert ledger.batches.last_oseq == 1
 
 
+def test_the_ledger_keeps_its_own_copy_of_what_it_is_given() -> None:
+    ledger = ledger_with(0)
+    ends = {"s": Seq(1)}
+    ledger.create(1, ends)
+    ends["s"] = Seq(2)
+    ledger.create(2, ends)
+    acknowledge(ledger, "a")
+    assert ledger.positions == {"s": Seq(1)}
+
+
+def test_what_was_decided_before_a_rollback_is_not_done_after_it() -> None:
+    ledger = ledger_with(2)
+    acknowledge(ledger, "a", 2)
+    (write,) = ledger.decisions()
+    assert isinstance(write, WriteCursors)
+    ledger.roll_back(1, {"s": Seq(10)})
+    ledger.persisted(write.cursors)
+    assert not [told for told in persist(ledger) if told == Acknowledge({"s": Seq(20)})]
+
+
+def test_a_start_or_a_rollback_on_nonsense_is_refused() -> None:
+    with pytest.raises(LaneExists):
+        Ledger(sources=[], lanes=[LaneSpec("a"), LaneSpec("a")])
+    for numbers in [(3, 1), (1, 1), (4,)]:
+        with pytest.raises(BatchNotNew):
+            Resume(batches=outbox(*numbers), last_oseq=3)
+    ledger = ledger_with(2)
+    for ends in [{"s": Seq(99)}, {"elsewhere": Seq(1)}]:
+        with pytest.raises(RollbackRefused):
+            ledger.roll_back(1, ends)
+
+
 def test_removing_the_last_required_sink_is_refused() -> None:
     ledger = ledger_with(1, LaneSpec("a"), LaneSpec("b", required=False))
     with pytest.raises(InvalidPolicy):

@@ -6,6 +6,7 @@ sweep may act on a view that others have long overtaken.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from holdfast.checkpoint.commitlog.document import commit_name
@@ -13,6 +14,8 @@ from holdfast.checkpoint.commitlog.medium import Medium
 from holdfast.checkpoint.commitlog.model import Document, Record, View
 from holdfast.checkpoint.commitlog.reader import LogReader
 from holdfast.model.errors import CheckpointDamaged
+
+_BLOB = re.compile(r"blobs/(\d{20})-")
 
 SPARE = 4
 """The newest documents are never removed, so that a damaged newest one has whole ones right below it."""
@@ -57,7 +60,10 @@ class Sweeper:
 
     def _is_late(self, view: View, blob: str) -> bool:
         """Whether a blob's commit has long been published, or never will be, and can be read."""
-        number = int(blob.removeprefix("blobs/").split("-")[0])
+        ours = _BLOB.match(blob)
+        if ours is None:
+            return False
+        number = int(ours[1])
         return number <= view.document.number - SPARE and not isinstance(self._records(number), _Damaged)
 
     def _records(self, number: int) -> tuple[Record, ...] | _Damaged:

@@ -25,6 +25,7 @@ from holdfast.checkpoint.operators.retention import PointsKept
 from holdfast.checkpoint.operators.snapshot import SnapshotMode
 from holdfast.checkpoint.operators.timer import SystemTimer
 from holdfast.checkpoint.operators.writer import SnapshotWriter, in_thread, no_hook
+from holdfast.checkpoint.replication.replicated import ReplicatedStore
 from holdfast.model.errors import InvalidFlow
 
 if TYPE_CHECKING:
@@ -119,6 +120,9 @@ class Flow:
         if set(operators) != set(graph.operators):
             what = f"The graph has the operators {sorted(graph.operators)}, but {sorted(operators)} were given."
             raise InvalidFlow(what, remedy="Give exactly the operators that the graph names.")
+        if isinstance(store, ReplicatedStore):
+            what = "The store has a remote tier, which keeps one version of each key, and a flow needs several."
+            raise InvalidFlow(what, remedy="Give the flow a store without a remote tier.")
         keys = FlowKeys(name, settings.mode)
         recovery = await settings.offload(lambda: recover(store, graph, keys))
         flow = cls(graph, recovery, operators=operators, store=store, keys=keys, epoch=epoch, settings=settings)

@@ -61,6 +61,7 @@ class _Finder:
     def aligned(self) -> Recovery:
         """The newest complete snapshot that can be read."""
         key = self._keys.completion
+        self._check_certain(key.name)
         versions = [version.number for version in self._store.versions(key.name)]
         for version in reversed(versions):
             try:
@@ -100,6 +101,7 @@ class _Finder:
 
     def _newest_reachable(self, operator: str, allowed: int | None) -> tuple[Point, OperatorSnapshot | None]:
         key = self._keys.part(operator)
+        self._check_certain(key.name)
         versions = [version.number for version in self._store.versions(key.name)]
         damaged = len(self._damaged)
         for version in reversed(versions):
@@ -115,6 +117,22 @@ class _Finder:
         if versions and versions[0] > 1:
             raise _downstream_lost(operator, allowed, versions[0])
         return FRESH, None
+
+    def _check_certain(self, key: str) -> None:
+        """Raise when the store may have lost something newer than what it lists: nothing older is taken unasked."""
+        try:
+            self._store.get_raw(key)
+        except CheckpointDamaged:
+            listed = self._store.versions(key)
+            if not listed or self._is_readable(key, listed[-1].number):
+                raise
+
+    def _is_readable(self, key: str, version: int) -> bool:
+        try:
+            self._store.get_version(key, version)
+        except CheckpointDamaged:
+            return False
+        return True
 
     def _read(self, key: TypedKey[OperatorSnapshot], version: int) -> OperatorSnapshot:
         return key.codec.decode(self._store.get_version(key.name, version).payload)

@@ -20,7 +20,6 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import timedelta
 
 from holdfast.checkpoint.contract import CheckpointStore, Clock, Commit, Stored, Version, utc_now
@@ -92,20 +91,19 @@ class ReplicatedStore(CheckpointStore):
 
     def keys(self, prefix: str = "") -> list[str]:
         """The keys present, sorted."""
-        return [key for key in self._open().local.keys(prefix) if key != RESERVED]
+        return [key for key in self._readable().local.keys(prefix) if key != RESERVED]
 
     def get_raw(self, key: str) -> Stored | None:
         """The newest version of `key`, or None when it is absent; never one that the remote tier has overtaken."""
-        self._open().check_readable()
-        return self.tiers.local.get_raw(key)
+        return self._readable().local.get_raw(key)
 
     def versions(self, key: str) -> list[Version]:
         """The versions the local tier keeps of `key`, oldest first."""
-        return self._open().local.versions(key)
+        return self._readable().local.versions(key)
 
     def get_version(self, key: str, version: int) -> Stored:
         """One version of `key` from the local tier."""
-        return self._open().local.get_version(key, version)
+        return self._readable().local.get_version(key, version)
 
     # Writing: the local tier at once, the remote one in the background
 
@@ -176,6 +174,11 @@ class ReplicatedStore(CheckpointStore):
             raise closed("The replicated store")
         return self.tiers
 
+    def _readable(self) -> Tiers:
+        tiers = self._open()
+        tiers.check_readable()
+        return tiers
+
     def _is_copying(self) -> bool:
         return self._thread is not None and self.tiers.standing in (Standing.IN_STEP, Standing.DETACHED)
 
@@ -185,9 +188,18 @@ class ReplicatedStore(CheckpointStore):
             self._wake.wait(back_off(self.tiers.every, self.tiers.attempts.failures).total_seconds())
             self._wake.clear()
             if not self._closed:
-                with suppress(CheckpointError):
-                    self.replicate_once()
+                self._copy_or_remember_why_not()
         self.tiers.remote.store.close()
+
+    def _copy_or_remember_why_not(self) -> None:
+        try:
+            self.replicate_once()
+        except CheckpointError:
+            pass  # it stands in the status already
+        except Exception as error:
+            self._log.exception("checkpoints.replication failed in a way nobody foresaw")
+            with self.tiers.changed:
+                self.tiers.attempts = self.tiers.attempts.failed(error)
 
     def _forget_old_copies(self) -> None:
         """Old copies that cannot be removed cost room, not safety: that is logged and tried again later."""

@@ -42,7 +42,7 @@ def take_over(tiers: Tiers, at_least: int, without: WithoutRemote) -> int:
 def attach(tiers: Tiers) -> None:
     """The remote tier may be back after a takeover without it: fence it, unless another host was there first."""
     former = tiers.remote.store.epoch()
-    if former >= tiers.epoch:
+    if former > tiers.record.epoch or former >= tiers.epoch:
         raise _taken(tiers.epoch, former)
     if (reached := tiers.remote.store.take_over(at_least=tiers.epoch)) != tiers.epoch:
         raise _taken(tiers.epoch, reached)
