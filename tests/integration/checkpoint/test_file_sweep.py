@@ -94,3 +94,14 @@ def test_a_commit_and_a_read_touch_as_many_files_however_long_the_history(tmp_pa
         disk = LoggingDisk()
         results.append(touched(FileStore(directory, disk=disk), disk, epoch))
     assert results[0] == results[1]
+
+
+def test_a_foreign_file_among_the_blobs_is_left_alone(tmp_path: Path) -> None:
+    with FileStore(tmp_path / "s") as store:
+        epoch = store.take_over()
+        for number in range(10):
+            store.put_raw("k", bytes([number]) * 100_000, epoch=epoch)
+        stranger = tmp_path / "s" / "blobs" / ".DS_Store"
+        stranger.touch()
+        assert store.prune("k", keep=2, epoch=epoch) == 8
+        assert stranger.exists()
