@@ -74,7 +74,7 @@ class Batches:
         self.uncommitted = deque((oseq, at) for oseq, at in self.uncommitted if oseq <= to)
         self.ends = dict(ends)
 
-    def check_earlier(self, ends: Mapping[str, Position]) -> bool:
+    def are_earlier(self, ends: Mapping[str, Position]) -> bool:
         """Whether these are positions of our sources, none of them after where the source stands now."""
         return all(source in self.ends and self.ends[source].at_or_after(end) for source, end in ends.items())
 

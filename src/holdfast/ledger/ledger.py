@@ -279,7 +279,7 @@ class Ledger:
         self._only_while_running("roll the pipeline back")
         unresolved = sum(lane.unresolved for lane in self.lanes.values())
         reachable = to in self.batches.retained or to == self.batches.released
-        if unresolved or not reachable or not self.batches.check_earlier(ends):
+        if unresolved or not reachable or not self.batches.are_earlier(ends):
             raise RollbackRefused(
                 f"The pipeline cannot go back to batch {to} at {dict(ends)}: batches {self.batches.released} to "
                 f"{self.batches.last_oseq} are in reach, {unresolved} batches are unresolved, and the sources stand at "

@@ -17,7 +17,8 @@ are like that, the store stands on the newest whole document, and:
   `keys`, `versions` and `get_version` answer from the newest whole document;
 * a requirement on a key in doubt cannot be checked, so it raises, unless the same commit falls back to a version of it;
 * the lost documents may have handed the store to another owner, so nobody may write before taking over again;
-* version numbers and epochs that the lost documents may have used are left out, never used a second time.
+* version numbers that the lost documents may have used are left out, never used a second time; so is one epoch for
+  each of them. A lost take-over that skipped ahead may have used a higher one: its owner is then refused as unknown.
 
 The doubt is part of the documents that follow, so it survives restarts. It ends key by key; what remains (keys that
 stood in nothing but the lost documents) ends when somebody accepts the loss by name, with `accept_loss`.

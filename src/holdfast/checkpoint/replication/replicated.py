@@ -94,7 +94,7 @@ class ReplicatedStore(CheckpointStore):
         return [key for key in self._readable().local.keys(prefix) if key != RESERVED]
 
     def get_raw(self, key: str) -> Stored | None:
-        """The newest version of `key`, or None when it is absent; never one that the remote tier has overtaken."""
+        """The newest version of `key`, or None when it is absent; once taken over, never one the remote overtook."""
         return self._readable().local.get_raw(key)
 
     def versions(self, key: str) -> list[Version]:
