@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tests.model.copying import clone, key
 from tests.model.oracle import Before, check_state, check_step
 from tests.model.world import Bounds, Operation, Violation, World
 
@@ -68,17 +69,17 @@ def _search(bounds: Bounds, limit: int | None, witness: Witness, progress: Calla
     seen = Exploration()
     started = time.monotonic()
     first = World(bounds)
-    visited = {hash(first.key())}
+    visited = {hash(key(first))}
     frontier = deque([first])
     while frontier and (limit is None or len(visited) < limit):
         world = frontier.popleft()
         before = Before(world)
         for operation in list(world.operations()):
-            after = world.clone()
+            after = clone(world)
             step(after, operation, before)
             seen.steps += 1
             seen.operations[operation[0]] += 1
-            fingerprint = hash(after.key())
+            fingerprint = hash(key(after))
             if fingerprint not in visited:
                 visited.add(fingerprint)
                 check_state(after)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from holdfast.model.positions.base import Order, Position, earliest
 from holdfast.model.positions.binlog import BinlogPosition
-from holdfast.model.positions.change_id import ChangeId
 from holdfast.model.positions.codec import from_json, parse, to_json
 from holdfast.model.positions.file import FilePosition, Fingerprint
 from holdfast.model.positions.gtid import GtidSet, Tsid
@@ -16,7 +15,7 @@ from holdfast.model.positions.json_value import Json
 from holdfast.model.positions.kafka import KafkaOffsets
 from holdfast.model.positions.lsn import Lsn
 from holdfast.model.positions.mysql import MysqlPosition
-from holdfast.model.positions.seq import Seq
+from holdfast.model.positions.number import ChangeId, Seq
 
 __all__ = [
     "BinlogPosition",

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from holdfast.model.errors import UnknownFormat
 from holdfast.model.positions.binlog import BinlogPosition
-from holdfast.model.positions.change_id import ChangeId
 from holdfast.model.positions.checks import invalid, shown, string, whole_number
 from holdfast.model.positions.file import FilePosition
 from holdfast.model.positions.gtid import GtidSet
 from holdfast.model.positions.kafka import KafkaOffsets
 from holdfast.model.positions.lsn import Lsn
 from holdfast.model.positions.mysql import MysqlPosition
-from holdfast.model.positions.seq import Seq
+from holdfast.model.positions.number import ChangeId, Seq
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
