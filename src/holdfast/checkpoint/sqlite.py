@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.contract import Durability, utc_now
-from holdfast.checkpoint.sql.schema import Dialect
+from holdfast.checkpoint.sql.schema import Dialect, check_format
 from holdfast.checkpoint.sql.store import SqlStore
 from holdfast.model.errors import (
     CheckpointDamaged,
@@ -80,6 +80,7 @@ class SqliteStore(SqlStore):
         return _identity(self._path) == self._file
 
     def _opened(self, mode: str) -> sqlite3.Connection:
+        """A connection to our own file; one that is not ours is refused before anything in it is changed."""
         connection = sqlite3.connect(
             f"{self._path.as_uri()}?mode={mode}",
             uri=True,
@@ -88,6 +89,7 @@ class SqliteStore(SqlStore):
             check_same_thread=False,
         )
         try:
+            check_format(connection, self._dialect, self._place)
             _set_up(connection)
         except BaseException:
             connection.close()

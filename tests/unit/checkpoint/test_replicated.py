@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
@@ -278,6 +279,80 @@ def test_the_thread_copies_by_itself_and_catches_up_after_an_outage(far: Shelf, 
     assert read_pair(MemoryStore(far)) == (1, 1)
 
 
+class Panic(BaseException):
+    """What a client library raises that nobody thought of."""
+
+
+class Surprising(Switched):
+    """A remote tier whose commits raise what no store should."""
+
+    surprise: BaseException | None = None
+
+    def commit(self, commit: Commit) -> Mapping[str, int]:
+        if self.surprise:
+            raise self.surprise
+        return super().commit(commit)
+
+
+@pytest.mark.parametrize("surprise", [RuntimeError("why"), RuntimeError(), Panic()], ids=repr)
+def test_the_thread_outlives_what_nobody_foresaw_and_the_status_tells_of_it(
+    far: Shelf, handles: ExitStack, surprise: BaseException
+) -> None:
+    remote = Surprising(far)
+    store = handles.enter_context(stepped(MemoryStore(), remote, every=timedelta(milliseconds=1)))
+    epoch = store.take_over()
+    remote.surprise = surprise
+    write_pair(store, 1, epoch)
+    with store.tiers.changed:
+        assert store.tiers.changed.wait_for(lambda: store.tiers.attempts.failures > 2, 10)
+    status = store.replication()
+    assert (status.health, status.commits_behind) == (Health.FAILING, 1)
+    assert status.last_error
+    remote.surprise = None
+    assert store.flush(timedelta(seconds=10)).health is Health.OK
+    assert read_pair(MemoryStore(far)) == (1, 1)
+
+
+def test_old_copies_that_cannot_be_forgotten_for_an_unforeseen_reason_do_not_end_the_thread(
+    far: Shelf, handles: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgetting = threading.Event()
+
+    def fail(*_: object, **__: object) -> int:
+        forgetting.set()
+        raise RuntimeError
+
+    remote = Switched(far)
+    monkeypatch.setattr(remote, "prune", fail)
+    store = handles.enter_context(
+        ReplicatedStore(MemoryStore(), remote, every=timedelta(milliseconds=1), keep_remote=1)
+    )
+    epoch = store.take_over()
+    assert forgetting.wait(10)
+    write_pair(store, 1, epoch)
+    store.flush(timedelta(seconds=10))
+    assert read_pair(MemoryStore(far)) == (1, 1)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_died_is_told_as_failing(far: Shelf, handles: ExitStack) -> None:
+    class Broken(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.exc_info:
+                raise RuntimeError
+
+    log = logging.Logger("broken")
+    log.addHandler(Broken())
+    remote = Surprising(far)
+    store = handles.enter_context(ReplicatedStore(MemoryStore(), remote, every=timedelta(milliseconds=1), log=log))
+    remote.surprise = Panic()
+    store.take_over()
+    assert store._thread is not None
+    store._thread.join(10)
+    assert not store._thread.is_alive()
+    assert store.replication().health is Health.FAILING
+
+
 # What is safely remote
 
 
@@ -393,6 +468,28 @@ def test_a_detached_host_is_fenced_when_another_took_the_remote_tier_first(host:
         write_pair(detached, 2, epoch)
     assert read_pair(MemoryStore(other_host.remote._shelf)) == (7, 7)
     assert other.replicate_once().health is Health.OK
+
+
+@pytest.mark.req("D3", "X11")
+def test_a_detached_host_is_fenced_although_its_own_epoch_ran_ahead_of_the_rightful_owners(
+    host: Host, other_host: Host, far: Shelf
+) -> None:
+    first = host.start()
+    write_pair(first, 1, first.take_over())
+    first.replicate_once()
+    host.remote.is_down = True
+    for _ in range(5):
+        detached = host.start(WithoutRemote.DETACH)
+        epoch = detached.take_over()
+    write_pair(detached, 2, epoch)
+    other = other_host.start()
+    rightful = other.take_over()
+    assert rightful < epoch
+    host.remote.is_down = False
+    assert detached.replicate_once().standing is Standing.FENCED
+    with pytest.raises(Fenced):
+        write_pair(detached, 3, epoch)
+    assert (far.epoch, read_pair(MemoryStore(far))) == (rightful, (1, 1))
 
 
 def test_a_local_tier_that_was_overtaken_can_be_neither_read_nor_written(host: Host, other_host: Host) -> None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from threading import RLock
 
 import pytest
@@ -19,11 +19,10 @@ from holdfast.checkpoint.contract import CheckpointStore, Origin, Version
 from holdfast.checkpoint.kept import Kept
 from holdfast.checkpoint.memory import MemoryStore, Shelf
 from holdfast.checkpoint.replication.counting import LabelledCounter, recovery_path_total
-from holdfast.checkpoint.replication.fallback import cuts
 from holdfast.checkpoint.replication.recovery import Fresh, Recovered, RecoveryPath, recover
 from holdfast.checkpoint.replication.replica import RESERVED, Entry, Found, Manifest, is_behind
 from holdfast.checkpoint.replication.replicated import ReplicatedStore
-from holdfast.checkpoint.replication.status import Standing
+from holdfast.checkpoint.replication.status import Health, Standing
 from holdfast.checkpoint.replication.takeover import WithoutRemote
 from holdfast.model.errors import CheckpointDamaged, ForeignFile, StoreUnavailable, UnknownEpoch
 
@@ -33,10 +32,6 @@ PAIR = (STATE, OFFSET)
 def damage(shelf: Shelf, key: str, version: int) -> None:
     kept = shelf.kept[key][version]
     shelf.kept[key][version] = Kept(kept.version, replace(kept.sealed, data=flip(kept.sealed.data)))
-
-
-def backup(shelf: Shelf) -> Shelf:
-    return Shelf(RLock(), shelf.epoch, copy.deepcopy(shelf.kept), dict(shelf.counted))
 
 
 class World:
@@ -64,6 +59,18 @@ class World:
             write_pair(store, number, epoch)
             if flag:
                 store.replicate_once()
+
+    def set_back(self) -> None:
+        """One process that copies three pairs, and then the disk as it was after the first of them."""
+        store = self.start()
+        epoch = store.take_over()
+        write_pair(store, 1, epoch)
+        store.replicate_once()
+        backup = Shelf(RLock(), self.disk.epoch, copy.deepcopy(self.disk.kept), dict(self.disk.counted))
+        for number in (2, 3):
+            write_pair(store, number, epoch)
+            store.replicate_once()
+        self.disk = backup
 
     def recovered(self, store: CheckpointStore, fresh: Fresh = Fresh.REFUSED) -> Recovered:
         epoch = store.take_over()
@@ -174,6 +181,33 @@ def test_a_local_version_newer_than_the_copy_is_preferred_to_it(world: World) ->
     assert (found.path, pair_in(found)) == (RecoveryPath.LOCAL_FALLBACK, (b"state 2", b"offset 2"))
 
 
+@pytest.mark.req("K3", "K1")
+def test_a_key_that_the_copy_lacks_does_not_stay_beside_what_is_fetched(world: World) -> None:
+    store = world.start()
+    epoch = store.take_over()
+    store.put_raw(OFFSET, b"offset 1", epoch=epoch)
+    store.replicate_once()
+    write_pair(store, 2, epoch)
+    damage(world.disk, OFFSET, 2)
+    found = world.recovered(world.start())
+    assert (found.path, pair_in(found)) == (RecoveryPath.REMOTE, (None, b"offset 1"))
+
+
+def test_a_key_that_only_a_damaged_copy_had_does_not_stay_in_the_remote_tier(world: World) -> None:
+    store = world.start()
+    epoch = store.take_over()
+    store.put_raw(OFFSET, b"offset 1", epoch=epoch)
+    store.replicate_once()
+    write_pair(store, 2, epoch)
+    store.replicate_once()
+    for shelf in (world.disk, world.far):
+        damage(shelf, OFFSET, 2)
+    again = world.start()
+    assert pair_in(world.recovered(again)) == (None, b"offset 1")
+    again.replicate_once()
+    assert (MemoryStore(world.far).keys(), again.newest_remote(STATE)) == ([RESERVED, OFFSET], 0)
+
+
 # Never fresh unasked
 
 
@@ -223,6 +257,74 @@ def test_damaged_copies_and_a_lost_disk_are_not_fresh(world: World) -> None:
     assert world.counted() == {}
 
 
+@pytest.mark.req("X19", "K3")
+@pytest.mark.parametrize("key", [STATE, RESERVED])
+def test_copies_that_cannot_be_read_are_given_up_only_by_name(world: World, key: str) -> None:
+    world.written(True)
+    damage(world.far, key, 1)
+    world.disk = Shelf()
+    store = world.start()
+    epoch = store.take_over()
+    with pytest.raises(CheckpointDamaged):
+        recover(store, PAIR, epoch=epoch, paths=world.paths)
+    assert store.replication().standing is Standing.BEHIND
+    found = recover(store, PAIR, epoch=epoch, paths=world.paths, fresh=Fresh.ALLOWED)
+    assert (found.path, found.values, world.counted()) == (RecoveryPath.FRESH, {}, {"fresh": 1})
+    assert found.damaged
+    assert (store.replication().standing, store.newest_remote(STATE)) == (Standing.IN_STEP, 0)
+
+
+@pytest.mark.parametrize("key", [STATE, RESERVED])
+def test_a_fresh_start_by_name_is_copied_over_the_copies_that_could_not_be_read(world: World, key: str) -> None:
+    world.written(True)
+    damage(world.far, key, 1)
+    world.disk = Shelf()
+    store = world.start()
+    world.recovered(store, Fresh.ALLOWED)
+    write_pair(store, 7, store.tiers.epoch)
+    assert store.replicate_once().health is Health.OK
+    assert read_pair(MemoryStore(world.far)) == (7, 7)
+    world.disk = Shelf()
+    assert pair_in(world.recovered(world.start())) == (b"state 7", b"offset 7")
+
+
+@pytest.mark.req("K3")
+def test_a_fresh_start_by_name_leaves_nothing_of_an_older_disk_to_the_next_start(world: World) -> None:
+    world.set_back()
+    for version in (1, 2, 3):
+        damage(world.far, STATE, version)
+    store = world.start()
+    assert world.recovered(store, Fresh.ALLOWED).path is RecoveryPath.FRESH
+    assert store.keys() == []
+    assert world.recovered(world.start()).path is RecoveryPath.FRESH
+
+
+def test_a_fresh_start_by_name_copies_nothing_that_was_pending_before_it(world: World) -> None:
+    world.set_back()
+    for version in (1, 2, 3):
+        damage(world.far, STATE, version)
+    store = world.start(is_down=True, without=WithoutRemote.DETACH)
+    epoch = store.take_over()
+    for number in (12, 13, 14):
+        write_pair(store, number, epoch)
+    world.remote.is_down = False
+    assert store.replicate_once().standing is Standing.BEHIND
+    recover(store, PAIR, epoch=epoch, paths=world.paths, fresh=Fresh.ALLOWED)
+    assert store.replicate_once().health is Health.OK
+    assert MemoryStore(world.far).keys() == [RESERVED]
+
+
+def test_a_fresh_start_by_name_never_empties_a_history_that_was_not_copied(world: World) -> None:
+    world.written(True)
+    damage(world.far, STATE, 1)
+    world.disk = Shelf()
+    alone = MemoryStore(world.disk)
+    write_pair(alone, 5, alone.take_over())
+    with pytest.raises(ForeignFile):
+        world.recovered(world.start(), Fresh.ALLOWED)
+    assert read_pair(alone) == (5, 5)
+
+
 @pytest.mark.req("K3", "K1")
 @pytest.mark.parametrize("key", [STATE, OFFSET, RESERVED])
 def test_a_damaged_newest_copy_falls_back_to_the_whole_copy_before_it(world: World, key: str) -> None:
@@ -252,17 +354,21 @@ def test_a_damaged_manifest_is_written_anew_from_a_whole_local_tier(world: World
 
 @pytest.mark.req("K3")
 def test_a_disk_restored_from_a_backup_is_behind_its_own_copies(world: World) -> None:
-    store = world.start()
-    epoch = store.take_over()
-    write_pair(store, 1, epoch)
-    store.replicate_once()
-    old = backup(world.disk)
-    for number in (2, 3):
-        write_pair(store, number, epoch)
-        store.replicate_once()
-    world.disk = old
-    again = world.start()
-    found = world.recovered(again)
+    world.set_back()
+    found = world.recovered(world.start())
+    assert (found.path, pair_in(found)) == (RecoveryPath.REMOTE, (b"state 3", b"offset 3"))
+
+
+@pytest.mark.req("K3")
+def test_a_restored_disk_that_went_on_without_its_remote_tier_is_still_behind(world: World) -> None:
+    world.set_back()
+    alone = world.start(is_down=True, without=WithoutRemote.DETACH)
+    epoch = alone.take_over()
+    for number in (12, 13, 14):
+        write_pair(alone, number, epoch)
+    world.remote.is_down = False
+    assert alone.replicate_once().standing is Standing.BEHIND
+    found = world.recovered(world.start())
     assert (found.path, pair_in(found)) == (RecoveryPath.REMOTE, (b"state 3", b"offset 3"))
 
 
@@ -337,59 +443,52 @@ def test_recovery_needs_a_takeover_through_the_store(world: World) -> None:
 
 
 ONE, TWO = Entry(1, 1, 1), Entry(2, 1, 1)
+KNOWN = Manifest(1, 1, {"a": ONE})
+
+
+def line(*numbers: int, checksum: int = 1, epoch: int = 1) -> list[Version]:
+    return [Version("a", number, datetime(2026, 1, 1, tzinfo=UTC), 1, checksum, epoch) for number in numbers]
 
 
 @pytest.mark.parametrize(
     ("local", "record", "remote", "behind"),
     [
-        ({}, Manifest(), Manifest(), False),
-        ({"a": 1}, Manifest(), Manifest(), False),
-        ({}, Manifest(), Manifest(1, 1, {"a": ONE}), True),
-        ({"a": 1}, Manifest(1, 1, {"a": ONE}), Manifest(1, 1, {"a": ONE}), False),
-        ({"a": 9}, Manifest(1, 1, {"a": ONE}), Manifest(2, 2, {"a": ONE}), True),
-        ({"a": 1}, Manifest(2, 3, {"a": ONE}), Manifest(1, 9, {"a": TWO}), False),
-        ({"a": 2}, Manifest(1, 1, {"a": ONE}), Manifest(1, 2, {"a": TWO}), False),
-        ({"a": 1}, Manifest(1, 1, {"a": ONE}), Manifest(1, 2, {"a": TWO}), True),
-        ({}, Manifest(1, 1, {"a": ONE}), Manifest(1, 2, {"a": ONE}), False),
+        ([], Manifest(), Manifest(), False),
+        (line(1), Manifest(), Manifest(), False),
+        ([], Manifest(), Manifest(1, 1, {"a": ONE}), True),
+        (line(1), KNOWN, Manifest(1, 1, {"a": ONE}), False),
+        (line(9), KNOWN, Manifest(2, 2, {"a": ONE}), True),
+        (line(1), Manifest(2, 3, {"a": ONE}), Manifest(1, 9, {"a": TWO}), False),
+        (line(1, 2), KNOWN, Manifest(1, 2, {"a": TWO}), False),
+        (line(1), KNOWN, Manifest(1, 2, {"a": TWO}), True),
+        ([], KNOWN, Manifest(1, 2, {"a": ONE}), False),
+        ([*line(1), *line(2, checksum=7)], KNOWN, Manifest(1, 2, {"a": TWO}), True),
+        ([*line(1), *line(2, epoch=2)], KNOWN, Manifest(1, 2, {"a": TWO}), True),
+        (line(3, checksum=7), KNOWN, Manifest(1, 2, {"a": TWO}), False),
+        (line(3, checksum=7, epoch=2), KNOWN, Manifest(1, 2, {"a": TWO}), True),
+    ],
+    ids=[
+        "two empty tiers",
+        "nothing copied yet",
+        "an empty disk",
+        "in step",
+        "another owner",
+        "an older owner's copy",
+        "the record was not written any more",
+        "the version is missing",
+        "deleted since",
+        "another version of that number",
+        "a later owner's version of that number",
+        "pruned since",
+        "pruned since, or never there",
     ],
 )
-def test_which_tier_is_ahead(local: dict[str, int], record: Manifest, remote: Manifest, behind: bool) -> None:
-    assert is_behind(local, record, Found(remote, 1), former_epoch=remote.epoch) is behind
+def test_which_tier_is_ahead(local: list[Version], record: Manifest, remote: Manifest, behind: bool) -> None:
+    assert is_behind({"a": local} if local else {}, record, Found(remote, 1), former_epoch=remote.epoch) is behind
 
 
 @pytest.mark.parametrize(("former_epoch", "behind"), [(1, False), (2, True)])
 def test_a_damaged_manifest_counts_as_another_hosts_when_another_host_had_taken_over(
     former_epoch: int, behind: bool
 ) -> None:
-    record = Manifest(1, 1, {"a": ONE})
-    assert is_behind({"a": 1}, record, Found(record, 1, is_damaged=True), former_epoch) is behind
-
-
-# Cuts
-
-
-def versions(key: str, *seconds: int) -> list[Version]:
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    return [Version(key, n, start + timedelta(seconds=s), 0, 0, 1) for n, s in enumerate(seconds, 1)]
-
-
-@pytest.mark.req("K1")
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        ([1, 2, 3], [1, 2, 3], [(3, 3), (2, 2), (1, 1)]),
-        ([1, 2, 4], [1, 3], [(3, 2), (2, 2), (2, 1), (1, 1)]),
-        ([1, 2], [2], [(2, 1)]),
-        ([1, 3, 2], [1, 2, 3], [(3, 3)]),
-        ([5, 1, 6, 7], [5, 1, 6, 7], [(4, 4), (3, 3), (2, 2)]),
-        ([1, 1], [1, 1], [(2, 2)]),
-    ],
-    ids=["in step", "now and then", "one began later", "a clock went back", "long ago", "two commits at one time"],
-)
-def test_the_cuts_of_two_keys(a: list[int], b: list[int], expected: list[tuple[int, int]]) -> None:
-    found = [(cut["a"].number, cut["b"].number) for cut in cuts({"a": versions("a", *a), "b": versions("b", *b)})]
-    assert found == expected
-
-
-def test_a_single_key_goes_back_by_its_numbers_whatever_the_clock_did() -> None:
-    assert [cut["a"].number for cut in cuts({"a": versions("a", 5, 1, 9, 9)})] == [4, 3, 2, 1]
+    assert is_behind({"a": line(1)}, KNOWN, Found(KNOWN, 1, is_damaged=True), former_epoch) is behind

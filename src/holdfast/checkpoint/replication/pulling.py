@@ -1,4 +1,7 @@
-"""Brings the local tier up to the remote one: reads the newest copy and writes it as the newest local versions."""
+"""Brings the local tier up to the remote one: reads the newest copy and writes it as the newest local versions.
+
+When no copy can be read and somebody asked for it by name, the two are brought together on nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import replace
 
 from holdfast.checkpoint.contract import Commit, Delete, Put, Update
 from holdfast.checkpoint.replication.remotetier import RemoteCut, newest_manifest
-from holdfast.checkpoint.replication.replica import Entry, Found, Manifest
+from holdfast.checkpoint.replication.replica import NOTHING, RESERVED, Entry, Found, Manifest
 from holdfast.checkpoint.replication.status import Standing
 from holdfast.checkpoint.replication.tiers import Tiers
 from holdfast.model.errors import ForeignFile
@@ -18,18 +21,13 @@ def read_remote(tiers: Tiers, keys: Collection[str] | None) -> RemoteCut | None:
 
     `ForeignFile` when the local tier has a history that the remote one knows nothing of.
     """
+    if tiers.standing is Standing.BEHIND:
+        _refuse_two_histories(tiers)
     with tiers.remote_use:
         cut = tiers.remote.read(keys)
-    if cut is None:
-        return None
-    if tiers.standing is not Standing.BEHIND:
-        return replace(cut, manifest=_in_local_numbers(cut.manifest, tiers.record))
-    if newest_manifest(tiers.local) == Found() and tiers.newest_local():
-        raise ForeignFile(
-            "The local tier holds checkpoints that were never copied, and the remote tier holds another history.",
-            remedy="Name the right remote tier, or move the checkpoints of one of the two away.",
-        )
-    return cut
+    if cut is None or tiers.standing is Standing.BEHIND:
+        return cut
+    return replace(cut, manifest=_in_local_numbers(cut.manifest, tiers.record))
 
 
 def pull(tiers: Tiers, cut: RemoteCut, gone: Collection[str] = ()) -> None:
@@ -38,7 +36,7 @@ def pull(tiers: Tiers, cut: RemoteCut, gone: Collection[str] = ()) -> None:
     When the local tier was behind, this replaces all of it, keys that the copy lacks are deleted, and afterwards the
     two are in step.
 
-    :param gone: keys that are absent in the copy, and in doubt in the local tier.
+    :param gone: keys that must not stay in the local tier when the copy lacks them.
     """
     with tiers.remote_use, tiers.changed:
         was_behind = tiers.standing is Standing.BEHIND
@@ -47,12 +45,40 @@ def pull(tiers: Tiers, cut: RemoteCut, gone: Collection[str] = ()) -> None:
         written = tiers.local.commit(Commit(tiers.epoch, [*updates, *map(Delete, sorted(lost))]))
         moved = {key: replace(cut.manifest.entries[key], number=written[key]) for key in cut.payloads}
         tiers.keep_record(tiers.epoch, (cut.manifest if was_behind else tiers.record).next(tiers.epoch, moved))
-        tiers.pending.settle([*cut.payloads, *lost])
+        brought = {*cut.payloads, *lost}
+        tiers.pending.settle(brought)
         if cut.damaged:
-            tiers.pending.note(cut.payloads, tiers.clock())
+            tiers.pending.note(brought, tiers.clock())
         tiers.base = None
         if was_behind:
             tiers.standing = Standing.IN_STEP
+
+
+def start_afresh(tiers: Tiers, keys: Collection[str]) -> None:
+    """Go on from nothing although the remote tier was ahead: no copy of it can be read.
+
+    The local tier is emptied, for what it holds is older than what the sources were told. The next copy clears the
+    remote tier.
+
+    :param keys: keys that must not stay in doubt.
+    """
+    with tiers.remote_use:
+        unreadable = tiers.remote.manifest()
+        with tiers.changed:
+            lost = {*keys, *tiers.local.keys()} - {RESERVED}
+            tiers.local.commit(Commit(tiers.epoch, [Delete(key) for key in sorted(lost)]))
+            tiers.keep_record(tiers.epoch, NOTHING.claimed(tiers.epoch))
+            tiers.pending.settle(lost)
+            tiers.pending.note(unreadable.manifest.entries, tiers.clock())
+            tiers.base, tiers.standing = unreadable, Standing.IN_STEP
+
+
+def _refuse_two_histories(tiers: Tiers) -> None:
+    if newest_manifest(tiers.local) == Found() and tiers.newest_local():
+        raise ForeignFile(
+            "The local tier holds checkpoints that were never copied, and the remote tier holds another history.",
+            remedy="Name the right remote tier, or move the checkpoints of one of the two away.",
+        )
 
 
 def _in_local_numbers(manifest: Manifest, record: Manifest) -> Manifest:

@@ -9,7 +9,7 @@ The route is `local`, then `remote`, then `fresh`; it is logged and counted. Thr
 * *Never behind the remote tier.* Sources may have been told that they can forget what is in the remote tier. So an
   older local version is taken only when the remote tier has nothing newer; otherwise the remote copy is.
 
-Which tier is newer is decided by epochs, copies and version numbers; see `replica`. Call `take_over` first: only an
+Which tier is newer is decided by epochs, copies and versions; see `replica`. Call `take_over` first: only an
 owner may record that it fell back.
 """
 
@@ -23,7 +23,7 @@ from enum import Enum
 from holdfast.checkpoint.contract import CheckpointStore, Commit, Delete, Origin, RollBack, Stored, Update
 from holdfast.checkpoint.replication.counting import LabelledCounter
 from holdfast.checkpoint.replication.fallback import LocalCut, newest_cut
-from holdfast.checkpoint.replication.pulling import pull, read_remote
+from holdfast.checkpoint.replication.pulling import pull, read_remote, start_afresh
 from holdfast.checkpoint.replication.remotetier import RemoteCut
 from holdfast.checkpoint.replication.replicated import ReplicatedStore
 from holdfast.checkpoint.replication.status import Standing
@@ -132,7 +132,7 @@ class _Recovery:
     def _damaged_local(self, local: LocalCut) -> Recovered:
         remote = self._newer_remote(local)
         if remote is not None and self._tiers is not None:
-            return self._pulled(self._tiers, remote, local.doubtful, local.damaged)
+            return self._pulled(self._tiers, remote, local.damaged)
         if local.found:
             return self._fallen_back(local)
         return self._given_up(local.damaged)
@@ -190,15 +190,26 @@ class _Recovery:
 
     def _remote_ahead(self, tiers: Tiers) -> Recovered:
         """All of the remote tier, for a mixture of two histories would be neither."""
-        cut = read_remote(tiers, None)
+        try:
+            cut = read_remote(tiers, None)
+        except CheckpointDamaged:
+            if self._fresh is Fresh.REFUSED:
+                raise
+            cut = None
         if cut is None:
-            return self._given_up(["the newest copies of the remote tier"])
+            return self._copies_given_up(tiers)
         if cut.damaged and not cut.payloads.keys() & set(self._keys) and self._fresh is Fresh.REFUSED:
             return self._given_up(cut.damaged)
-        return self._pulled(tiers, cut, self._keys, ())
+        return self._pulled(tiers, cut, ())
 
-    def _pulled(self, tiers: Tiers, cut: RemoteCut, gone: Sequence[str], damaged: tuple[str, ...]) -> Recovered:
-        pull(tiers, cut, gone)
+    def _copies_given_up(self, tiers: Tiers) -> Recovered:
+        """Nothing of either tier, for what the local one has is older than what cannot be read."""
+        recovered = self._given_up(["every copy in the remote tier"])
+        start_afresh(tiers, self._keys)
+        return recovered
+
+    def _pulled(self, tiers: Tiers, cut: RemoteCut, damaged: tuple[str, ...]) -> Recovered:
+        pull(tiers, cut, gone=self._keys)
         found = {key: stored for key in self._keys if (stored := self._local.get_raw(key))}
         return Recovered(RecoveryPath.REMOTE if found else RecoveryPath.FRESH, found, damaged + cut.damaged)
 

@@ -12,7 +12,8 @@ disk brings its old times along.
 * Not above the record: the local tier holds everything the remote one does.
 * A higher epoch: another host has taken over and written since, or this disk is an old copy. The local tier is behind.
 * The same epoch and a higher cut: this owner wrote it. Either it died before the record was written, and then its local
-  versions are there; or the disk was replaced by an older copy, and then they are not. Version numbers tell which.
+  versions are there; or the disk was replaced by an older copy, and then they are not, though a later owner may have
+  used their numbers again. Number, epoch, size and checksum tell which.
 
 An epoch is written into the record before anything is copied under it, so an owner never mistakes itself for another.
 """
@@ -20,7 +21,7 @@ An epoch is written into the record before anything is copied under it, so an ow
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from holdfast.checkpoint.contract import Version
@@ -45,7 +46,7 @@ class Entry:
         return cls(version.number, version.size, version.checksum)
 
     def describes(self, version: Version) -> bool:
-        """Whether a version of the remote tier has this payload."""
+        """Whether a version of either tier has this payload."""
         return (self.size, self.checksum) == (version.size, version.checksum)
 
 
@@ -91,10 +92,10 @@ class Found:
     """The newest one cannot be read, and this is an older one."""
 
 
-def is_behind(local: Mapping[str, int], record: Manifest, remote: Found, former_epoch: int) -> bool:
+def is_behind(local: Mapping[str, Sequence[Version]], record: Manifest, remote: Found, former_epoch: int) -> bool:
     """Whether the local tier lacks something that the remote one has.
 
-    :param local: the newest version of each key of the local tier.
+    :param local: the versions of each key of the local tier, oldest first.
     :param former_epoch: who owned the remote tier before this owner; decides when its newest manifest is damaged.
     """
     if remote.is_damaged and former_epoch > record.epoch:
@@ -104,12 +105,16 @@ def is_behind(local: Mapping[str, int], record: Manifest, remote: Found, former_
         return False
     if manifest.epoch > record.epoch:
         return True
-    return any(not _had(local, record, key, entry) for key, entry in manifest.entries.items())
+    changed = {key: entry for key, entry in manifest.entries.items() if record.entries.get(key) != entry}
+    return any(not _had(local.get(key, ()), entry, manifest.epoch) for key, entry in changed.items())
 
 
-def _had(local: Mapping[str, int], record: Manifest, key: str, entry: Entry) -> bool:
-    """A key that the record names and the tier lacks was deleted since; it is not lost."""
-    return max(local.get(key, 0), record.number(key)) >= entry.number
+def _had(line: Sequence[Version], entry: Entry, epoch: int) -> bool:
+    """Whether a key's versions include the one that an owner copied, or go on from it after it was pruned."""
+    found = next((version for version in line if version.number >= entry.number), None)
+    if found is None or found.epoch > epoch:
+        return False
+    return found.number > entry.number or entry.describes(found)
 
 
 def encode(manifest: Manifest) -> bytes:

@@ -184,22 +184,26 @@ class ReplicatedStore(CheckpointStore):
 
     def _run(self) -> None:
         """The copying thread. It alone closes the remote tier, which may take as long as the remote tier likes."""
-        while not self._closed:
-            self._wake.wait(back_off(self.tiers.every, self.tiers.attempts.failures).total_seconds())
-            self._wake.clear()
-            if not self._closed:
-                self._copy_or_remember_why_not()
-        self.tiers.remote.store.close()
+        try:
+            while not self._closed:
+                self._wake.wait(back_off(self.tiers.every, self.tiers.attempts.failures).total_seconds())
+                self._wake.clear()
+                if not self._closed:
+                    self._copy_or_remember_why_not()
+        finally:
+            self.tiers.remote.store.close()
 
     def _copy_or_remember_why_not(self) -> None:
+        """One step, whatever it raises: a panic of a client library is not even an `Exception`."""
         try:
             self.replicate_once()
         except CheckpointError:
             pass  # it stands in the status already
-        except Exception as error:
-            self._log.exception("checkpoints.replication failed in a way nobody foresaw")
+        except BaseException as error:
             with self.tiers.changed:
                 self.tiers.attempts = self.tiers.attempts.failed(error)
+                self.tiers.changed.notify_all()
+            self._log.exception("checkpoints.replication failed in a way nobody foresaw")
 
     def _forget_old_copies(self) -> None:
         """Old copies that cannot be removed cost room, not safety: that is logged and tried again later."""

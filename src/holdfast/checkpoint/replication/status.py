@@ -76,7 +76,7 @@ class Attempts:
 
     def failed(self, error: BaseException) -> Attempts:
         """After an attempt that raised."""
-        return Attempts(self.last_success, str(error), self.failures + 1)
+        return Attempts(self.last_success, str(error) or repr(error), self.failures + 1)
 
 
 @dataclass(slots=True)

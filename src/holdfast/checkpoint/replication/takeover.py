@@ -72,7 +72,7 @@ def _detach(tiers: Tiers, at_least: int, error: StoreUnavailable) -> int:
 def _reconcile(tiers: Tiers, epoch: int, former: int) -> None:
     """See which tier is ahead, write the epoch into the record before it is used, and note what is to be copied."""
     found, record = tiers.remote.manifest(), newest_manifest(tiers.local).manifest
-    behind = is_behind(tiers.newest_local(), record, found, former)
+    behind = is_behind(tiers.local_versions(), record, found, former)
     known = record if found.is_damaged else max(found.manifest, record, key=lambda manifest: manifest.mark)
     if not behind:
         tiers.keep_record(epoch, known.claimed(epoch))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from threading import Condition, Lock
 
-from holdfast.checkpoint.contract import CheckpointStore, Clock, Commit, Put
+from holdfast.checkpoint.contract import CheckpointStore, Clock, Commit, Put, Version
 from holdfast.checkpoint.replication.remotetier import RemoteTier
 from holdfast.checkpoint.replication.replica import NOTHING, RESERVED, Found, Manifest, encode
 from holdfast.checkpoint.replication.status import Attempts, Pending, Replication, Standing, report
@@ -106,10 +106,14 @@ class Tiers:
 
     # For the modules that act on the tiers
 
+    def local_versions(self) -> dict[str, list[Version]]:
+        """The versions of each key of the local tier, oldest first."""
+        keys = set(self.local.keys()) - {RESERVED}
+        return {key: versions for key in keys if (versions := self.local.versions(key))}
+
     def newest_local(self) -> dict[str, int]:
         """The newest version of each key of the local tier."""
-        keys = set(self.local.keys()) - {RESERVED}
-        return {key: versions[-1].number for key in keys if (versions := self.local.versions(key))}
+        return {key: versions[-1].number for key, versions in self.local_versions().items()}
 
     def note_differences(self, known: Manifest) -> None:
         """Note keys of which the remote tier has another version than the local one, or that it should not have."""

@@ -101,6 +101,11 @@ WRITE_HEAD = (
 )
 
 
+def check_format(db: Database, dialect: Dialect, place: str) -> None:
+    """Raise `ForeignFile` or `UnknownFormat` when the tables are not for us. Nothing is written."""
+    _format_in(db, dialect, place)
+
+
 def needs_upgrade(db: Database, dialect: Dialect, place: str) -> bool:
     """Whether the tables must be made or migrated; `ForeignFile` or `UnknownFormat` when they are not for us."""
     return _format_in(db, dialect, place) != FORMAT

@@ -103,6 +103,12 @@ class SqlStore(SqlConnection):
             kept = self._find(db, check_key(key), version)
         return kept.read()
 
+    def has_counted(self, key: str) -> bool:
+        """Whether `key` ever had a version: the count goes on after it is deleted."""
+        with self._reading() as db:
+            statement = "SELECT counted FROM holdfast_keys WHERE namespace = ? AND key = ?"
+            return db.execute(statement, (self._namespace, check_key(key))).fetchone() is not None
+
     def commit(self, commit: Commit) -> Mapping[str, int]:
         """Apply a commit in one transaction."""
         check_commit(commit)
