@@ -148,7 +148,7 @@ def _clock_back(line: Line) -> Iterator[Finding]:
                 FindingKind.CLOCK_BACK,
                 place(line.key, after.number),
                 f"It is {back.total_seconds():.3f} s older than the version before it: the writer's clock went back.",
-                "Nothing; only several keys together cannot fall back past it, because their order is not known.",
+                "Nothing; only several keys together fall back past it to no commit but one that wrote all of them.",
                 cannot="times are history, and history is never rewritten; see to the clock.",
             )
 
