@@ -10,12 +10,15 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.checkpoint.operators import Flow, FlowSettings, Graph, Link, SnapshotMode
+from holdfast.checkpoint.operators.framing import SnapshotCodec
+from holdfast.checkpoint.operators.history import FlowKeys, History
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from holdfast.checkpoint.contract import CheckpointStore
     from holdfast.checkpoint.operators import Item, Offset, Operator, Recovery, ReplayFrom
+    from holdfast.checkpoint.operators.snapshot import OperatorSnapshot
 
 R = TypeVar("R")
 
@@ -175,6 +178,23 @@ LOPSIDED = Graph(
 """The barrier from the second source has further to go, so the items behind the other one come first."""
 
 
+def stored_history(store: CheckpointStore, keys: FlowKeys, operator: str) -> History:
+    """The complete snapshots of an operator, as the store names them."""
+    return store.get(keys.history(operator)) or History()
+
+
+def stored_snapshots(store: CheckpointStore, keys: FlowKeys, operator: str) -> list[OperatorSnapshot]:
+    """The complete snapshots of an operator, newest first."""
+    parts = [snapshot.parts[operator] for snapshot in stored_history(store, keys, operator).snapshots]
+    stored = [store.get_raw(keys.slot(operator, part.slot)) for part in parts]
+    return [SnapshotCodec().decode(found.payload) for found in stored if found]
+
+
+def newest_slot(store: CheckpointStore, keys: FlowKeys, operator: str) -> str:
+    """The key that holds the newest complete snapshot of an operator."""
+    return keys.slot(operator, stored_history(store, keys, operator).snapshots[0].parts[operator].slot)
+
+
 class Crashed(Exception):
     """The flow was ended in the middle."""
 
@@ -195,8 +215,10 @@ class World:
         write_steps: int = 3,
         pace: Random | None = None,
         graph: Graph = GRAPH,
+        on_step: Callable[[int], object] = lambda step: None,
     ) -> None:
         self._graph = graph
+        self._on_step = on_step
         self.store = store
         self.recoveries: list[Recovery] = []
         self.safe: list[Mapping[str, ReplayFrom]] = []
@@ -228,16 +250,25 @@ class World:
             "test", self._graph, operators=operators, store=self.store, epoch=self.store.take_over(), settings=settings
         )
         self.recoveries.append(flow.recovery)
-        self.safe.append(flow.safe_replays())
-        running = asyncio.create_task(flow.run(self._sources))
-        for _ in count() if steps is None else range(steps):
+        self.safe.append(await flow.safe_replays())
+        running, watching = asyncio.create_task(flow.run(self._sources)), asyncio.create_task(self._watch(flow))
+        for step in count() if steps is None else range(steps):
             await asyncio.sleep(0)
             timer.advance(1)
+            self._on_step(step)
             if running.done():
                 await running
-                self.safe.append(flow.safe_replays())
+                watching.cancel()
+                self.safe.append(await flow.safe_replays())
                 return sink.state["log"]
         offload.dead = True
         running.cancel()
-        await asyncio.wait({running})
+        watching.cancel()
+        await asyncio.wait({running, watching})
         raise Crashed
+
+    async def _watch(self, flow: Flow) -> None:
+        """Ask again and again what the sources may forget."""
+        while True:
+            self.safe.append(await flow.safe_replays())
+            await settle(5)

@@ -2,6 +2,8 @@
 
     python -m tests.support.operator_process PLACE MODE STORE [STEP COUNT]
 
+where STORE is `sqlite`, `file` or `replicated`, whose disk is the directory `disk` and whose remote tier is beside it.
+
 The results leave the flow into a database that knows nothing of the flow's checkpoints. Its table has no unique
 columns: a result that is delivered twice stands in it twice.
 """
@@ -20,8 +22,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.file import FileStore
 from holdfast.checkpoint.operators import Flow, FlowSettings, Item, Operator, SnapshotMode
+from holdfast.checkpoint.replication.replicated import ReplicatedStore
 from holdfast.checkpoint.sqlite import SqliteStore
 from tests.support.operator_flows import GRAPH, HandTimer, ListSource, Matches, Mortal, RunningSum, Scale
+from tests.support.replicas import stepped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -49,6 +53,20 @@ class Fate:
             threading.Timer(0.002, kill).start()
         else:
             kill()
+
+
+class Copying:
+    """Copies to the remote tier after every second complete snapshot, whatever else fate has in mind."""
+
+    def __init__(self, store: ReplicatedStore, fate: Fate) -> None:
+        self._store, self._fate = store, fate
+        self._complete = 0
+
+    def __call__(self, step: str, /) -> None:
+        self._complete += step == "cut.durable"
+        if step == "cut.durable" and self._complete % 2 == 0:
+            self._store.replicate_once()
+        self._fate(step)
 
 
 def kill() -> None:
@@ -143,16 +161,20 @@ async def run(place: Path, mode: SnapshotMode, store: CheckpointStore, fate: Fat
         "sink": SinkByCompletion(outside) if aligned else SinkByNumber(outside),
     }
     cadences = {"scale": 7.0, "merge": 9.0, "sink": 11.0}
+    epoch, is_replicated = store.take_over(), isinstance(store, ReplicatedStore)
+    hook = Copying(store, fate) if isinstance(store, ReplicatedStore) else fate
+    cadence = 30.0 if is_replicated and epoch > 1 else 1.0  # snapshots at other items than before the disk was lost
     settings = FlowSettings(
-        mode, 4.0, cadences, barrier_timeout=1e9, credits=4, timer=timer, offload=Mortal(), hook=fate
+        mode, cadence, cadences, barrier_timeout=1e9, credits=4, timer=timer, offload=Mortal(), hook=hook
     )
-    flow = await Flow.recover(
-        "killed", GRAPH, operators=operators, store=store, epoch=store.take_over(), settings=settings
-    )
+    flow = await Flow.recover("killed", GRAPH, operators=operators, store=store, epoch=epoch, settings=settings)
     await flow.run({"first": PacedSource(FIRST, timer), "second": PacedSource(SECOND, timer)})
 
 
 def opened(kind: str, place: Path) -> CheckpointStore:
+    if kind == "replicated":
+        (place / "disk").mkdir(exist_ok=True)
+        return stepped(SqliteStore(place / "disk" / "store.db"), FileStore(place / "remote"))
     return SqliteStore(place / "store.db") if kind == "sqlite" else FileStore(place / "store")
 
 

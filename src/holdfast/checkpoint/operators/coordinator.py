@@ -12,22 +12,19 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from holdfast.checkpoint.contract import Commit, Put, VersionIs
-from holdfast.checkpoint.operators.completion import Completion
 from holdfast.checkpoint.operators.histogram import DurationHistogram
 from holdfast.checkpoint.operators.items import Barrier
-from holdfast.checkpoint.operators.writer import in_thread, no_hook
-from holdfast.model.errors import BarrierTimeout, CheckpointError, CommitStateUnknown, Fenced, StoreUnavailable
+from holdfast.checkpoint.operators.writer import in_thread
+from holdfast.model.errors import BarrierTimeout, CheckpointError, Fenced, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.checkpoint.contract import CheckpointStore
-    from holdfast.checkpoint.operators.completion import FlowKeys
-    from holdfast.checkpoint.operators.cuts import Point
+    from holdfast.checkpoint.operators.archive import Archive
+    from holdfast.checkpoint.operators.history import Completion
     from holdfast.checkpoint.operators.parts import PartsKept
     from holdfast.checkpoint.operators.timer import Timer
-    from holdfast.checkpoint.operators.writer import Offload, StepHook
+    from holdfast.checkpoint.operators.writer import Offload
 
 logger = logging.getLogger(__name__)
 
@@ -72,10 +69,8 @@ class BarrierCoordinator:
 
     def __init__(
         self,
-        store: CheckpointStore,
-        keys: FlowKeys,
+        archive: Archive,
         *,
-        epoch: int,
         operators: Sequence[AlignedOperator],
         feeds: Sequence[BarrierFeed],
         parts: PartsKept,
@@ -83,20 +78,15 @@ class BarrierCoordinator:
         timer: Timer,
         timeout: float,
         offload: Offload = in_thread,
-        hook: StepHook = no_hook,
     ) -> None:
-        self._store = store
-        self._keys = keys
-        self._epoch = epoch
+        self._archive = archive
         self._operators = tuple(operators)
         self._feeds = tuple(feeds)
         self._parts = parts
         self._timer = timer
         self._timeout = timeout
         self._offload = offload
-        self._hook = hook
         self._one_at_a_time = asyncio.Lock()
-        self._next_id = newest + 1
         self._is_last = False
         self.newest_complete = newest
         self.completed = 0
@@ -133,8 +123,7 @@ class BarrierCoordinator:
             return await self._attempt()
 
     async def _attempt(self) -> Completion:
-        snapshot_id, started = self._next_id, self._timer.monotonic()
-        self._next_id += 1
+        snapshot_id, started = self._archive.next_id(), self._timer.monotonic()
         try:
             completion = await self._take(snapshot_id)
         except CheckpointError as error:
@@ -155,49 +144,26 @@ class BarrierCoordinator:
         sending = [asyncio.create_task(feed.barrier(Barrier(snapshot_id))) for feed in self._feeds]
         try:
             await self._until(all_durable, snapshot_id)
-            parts = all_durable.result()
-            completion = Completion(snapshot_id, {name: point.version for name, point in parts.items()})
-            await self._offload(lambda: self._commit(completion))
+            completion = all_durable.result()
+            await self._offload(lambda: self._archive.complete(completion, oldest_needed=self.newest_complete))
         finally:
             all_durable.cancel()
             for task in sending:
                 task.cancel()
             for operator in self._operators:
                 operator.abandon(snapshot_id)
-        self._parts.completed(parts)
+        self._parts.completed()
         return completion
 
-    async def _until(self, all_durable: asyncio.Future[dict[str, Point]], snapshot_id: int) -> None:
+    async def _until(self, all_durable: asyncio.Future[Completion], snapshot_id: int) -> None:
         deadline = asyncio.create_task(self._timer.sleep(self._timeout))
-        either: tuple[asyncio.Future[dict[str, Point]] | asyncio.Future[None], ...] = (all_durable, deadline)
+        either: tuple[asyncio.Future[Completion] | asyncio.Future[None], ...] = (all_durable, deadline)
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
             deadline.cancel()
         if not all_durable.done():
             raise self._out_of_time(snapshot_id)
-
-    # The completion record
-
-    def _commit(self, completion: Completion) -> None:
-        key = self._keys.completion
-        versions = self._store.versions(key.name)
-        needs = [VersionIs(self._keys.part(name).name, version) for name, version in completion.parts.items()]
-        needs.append(VersionIs(key.name, versions[-1].number if versions else 0))
-        self._hook("cut.write")
-        try:
-            self._store.commit(Commit(self._epoch, [Put(key.name, key.codec.encode(completion))], needs))
-        except CommitStateUnknown:
-            if self._store.get(key) != completion:
-                raise
-        self._hook("cut.durable")
-        self._forget_old_records()
-
-    def _forget_old_records(self) -> None:
-        try:
-            self._store.prune(self._keys.completion.name, keep=self._parts.KEPT, epoch=self._epoch)
-        except CheckpointError as error:  # the snapshot is complete all the same; the next one prunes again
-            logger.warning("old completion records are kept: %s", error)
 
     # Giving up
 

@@ -31,16 +31,17 @@ class ReplayFrom:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A stored snapshot without its state: the version, what it had applied and how much it had emitted."""
+    """A stored snapshot without its state: which one, what it had applied and how much it had emitted."""
 
-    version: int
+    snapshot_id: int
     inputs: Mapping[str, ReplayFrom]
     emitted: int
 
     @classmethod
-    def of(cls, cut: Cut, version: int) -> Point:
-        """The point of a cut that is stored under a version."""
-        return cls(version, {name: ReplayFrom(c.offset, c.applied + 1) for name, c in cut.inputs.items()}, cut.emitted)
+    def of(cls, cut: Cut) -> Point:
+        """The point of a cut."""
+        inputs = {name: ReplayFrom(at.offset, at.applied + 1) for name, at in cut.inputs.items()}
+        return cls(cut.snapshot_id, inputs, cut.emitted)
 
     def input(self, name: str) -> ReplayFrom:
         """How far an input was applied."""

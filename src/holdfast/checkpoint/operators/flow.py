@@ -13,33 +13,37 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.checkpoint.operators.completion import FlowKeys
+from holdfast.checkpoint.operators.archive import open_archives
 from holdfast.checkpoint.operators.coordinator import BarrierCoordinator
 from holdfast.checkpoint.operators.credits import Edge
 from holdfast.checkpoint.operators.dedup import DedupLimits
 from holdfast.checkpoint.operators.feed import SourceFeed
+from holdfast.checkpoint.operators.history import FlowKeys
+from holdfast.checkpoint.operators.horizon import ReplayHorizon
+from holdfast.checkpoint.operators.mending import mend_and_find_restart
 from holdfast.checkpoint.operators.operator import CheckpointedOperator
 from holdfast.checkpoint.operators.parts import PartsKept
-from holdfast.checkpoint.operators.recovery import recover
 from holdfast.checkpoint.operators.retention import PointsKept
 from holdfast.checkpoint.operators.snapshot import SnapshotMode
 from holdfast.checkpoint.operators.timer import SystemTimer
-from holdfast.checkpoint.operators.writer import SnapshotWriter, in_thread, no_hook
-from holdfast.checkpoint.replication.replicated import ReplicatedStore
+from holdfast.checkpoint.operators.writer import SnapshotWriter, in_thread
+from holdfast.checkpoint.replication.counting import LabelledCounter, recovery_path_total
 from holdfast.model.errors import InvalidFlow
+from holdfast.model.steps import StepHook, no_hook
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
     from typing import Never
 
     from holdfast.checkpoint.contract import CheckpointStore
+    from holdfast.checkpoint.operators.archive import Archive
     from holdfast.checkpoint.operators.cuts import ReplayFrom
     from holdfast.checkpoint.operators.graph import Graph
     from holdfast.checkpoint.operators.health import OperatorHealth
     from holdfast.checkpoint.operators.items import Operator, Source
     from holdfast.checkpoint.operators.recovery import Recovery
     from holdfast.checkpoint.operators.timer import Timer
-    from holdfast.checkpoint.operators.writer import Offload, StepHook
+    from holdfast.checkpoint.operators.writer import Offload
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +61,8 @@ class FlowSettings:
     credits: int = 64
     """Messages that may be under way on one edge."""
     dedup: DedupLimits = field(default_factory=DedupLimits)
+    paths: LabelledCounter = field(default_factory=recovery_path_total)
+    """Counts by which routes the records of the snapshots came; a process has one."""
     timer: Timer = field(default_factory=SystemTimer)
     offload: Offload = in_thread
     hook: StepHook = no_hook
@@ -71,9 +77,7 @@ class Flow:
         recovery: Recovery,
         *,
         operators: Mapping[str, Operator[Never, object]],
-        store: CheckpointStore,
-        keys: FlowKeys,
-        epoch: int,
+        archives: Mapping[str, Archive],
         settings: FlowSettings,
     ) -> None:
         self.recovery = recovery
@@ -84,25 +88,12 @@ class Flow:
             link.name: Edge(link.name, credits=settings.credits) for link in graph.links
         }
         self.feeds = {name: self._feed(name) for name in graph.sources}
-        parts = PartsKept(graph, recovery.points if recovery.completion else None)
-        is_aligned = settings.mode is SnapshotMode.ALIGNED
-        self._kept: PartsKept | PointsKept = parts if is_aligned else PointsKept(graph, recovery.points)
-        self.operators = {
-            name: self._operator(name, operators[name], self._writer(store, keys.part(name).name, epoch))
-            for name in graph.operators
-        }
-        self.coordinator = BarrierCoordinator(
-            store,
-            keys,
-            epoch=epoch,
-            operators=tuple(self.operators.values()),
-            feeds=tuple(self.feeds.values()),
-            parts=parts,
-            newest=recovery.completion.snapshot_id if recovery.completion else 0,
-            timer=settings.timer,
-            timeout=settings.barrier_timeout,
-            offload=settings.offload,
-            hook=settings.hook,
+        books = PartsKept if settings.mode is SnapshotMode.ALIGNED else PointsKept
+        self._kept: PartsKept | PointsKept = books(graph, recovery.points)
+        self._horizon = ReplayHorizon(archives, self._kept.safe_replays())
+        self.operators = {name: self._operator(name, operators[name], archives[name]) for name in graph.operators}
+        self._coordinator = (
+            self._coordinates(self._kept, archives[graph.operators[0]]) if isinstance(self._kept, PartsKept) else None
         )
 
     @classmethod
@@ -116,20 +107,34 @@ class Flow:
         epoch: int,
         settings: FlowSettings,
     ) -> Flow:
-        """A flow at the point where its last run can be continued; the operators given are fresh ones."""
+        """A flow at the point where its last run can be continued; the operators given are fresh ones.
+
+        A store that is behind its remote tier is brought up to it.
+
+        :param epoch: what `take_over` of the store returned.
+        """
         if set(operators) != set(graph.operators):
             what = f"The graph has the operators {sorted(graph.operators)}, but {sorted(operators)} were given."
             raise InvalidFlow(what, remedy="Give exactly the operators that the graph names.")
-        if isinstance(store, ReplicatedStore):
-            what = "The store has a remote tier, which keeps one version of each key, and a flow needs several."
-            raise InvalidFlow(what, remedy="Give the flow a store without a remote tier.")
         keys = FlowKeys(name, settings.mode)
-        recovery = await settings.offload(lambda: recover(store, graph, keys))
-        flow = cls(graph, recovery, operators=operators, store=store, keys=keys, epoch=epoch, settings=settings)
+
+        def find() -> tuple[Recovery, dict[str, Archive]]:
+            recovery = mend_and_find_restart(store, graph, keys, epoch=epoch, paths=settings.paths)
+            return recovery, open_archives(store, keys, graph.operators, epoch=epoch, hook=settings.hook)
+
+        recovery, archives = await settings.offload(find)
+        flow = cls(graph, recovery, operators=operators, archives=archives, settings=settings)
         flow._restore()
-        starts = {operator: point.version for operator, point in recovery.points.items()}
-        logger.info("flow %s recovered: versions %s, passed over %s", name, starts, recovery.damaged)
+        starts = {operator: point.snapshot_id for operator, point in recovery.points.items()}
+        level = logging.WARNING if recovery.passed_over else logging.INFO
+        logger.log(level, "flow %s recovered: snapshots %s, passed over %s", name, starts, recovery.damaged)
         return flow
+
+    @property
+    def coordinator(self) -> BarrierCoordinator:
+        """Who takes the aligned snapshots; a flow whose operators save on their own has none."""
+        assert self._coordinator is not None, "the flow is not in aligned mode"
+        return self._coordinator
 
     async def run(self, sources: Mapping[str, Source[object]]) -> None:
         """Work until every source has ended and all is applied and saved. Other sources are pushed to their feeds."""
@@ -147,9 +152,15 @@ class Flow:
         """How the operators and their checkpoints are."""
         return [operator.health() for operator in self.operators.values()]
 
-    def safe_replays(self) -> Mapping[str, ReplayFrom]:
-        """The earliest point at which each source may yet be asked to start; a source may forget what is before it."""
-        return self._kept.safe_replays()
+    async def safe_replays(self) -> Mapping[str, ReplayFrom]:
+        """The earliest point at which each source may yet be asked to start; a source may forget what is before it.
+
+        With a remote tier, only what was copied counts, so that a lost disk asks for nothing that is forgotten.
+        """
+        candidate = self._horizon.consider(self._kept.safe_replays())
+        if await self._settings.offload(lambda: self._horizon.is_reached(candidate)):
+            self._horizon.move_to(candidate)
+        return self._horizon.safe
 
     async def _ends(self) -> None:
         """End each source's edges: one by one as they close, or together behind the last aligned snapshot."""
@@ -191,29 +202,31 @@ class Flow:
         edges = [self._edges[link.name] for link in self._graph.out_of(name)]
         return SourceFeed(name, edges, self.recovery.replay[name])
 
-    def _writer(self, store: CheckpointStore, key: str, epoch: int) -> SnapshotWriter:
-        settings = self._settings
-        return SnapshotWriter(
-            store,
-            key,
-            epoch=epoch,
-            timer=settings.timer,
-            listener=self._kept,
-            offload=settings.offload,
-            hook=settings.hook,
-        )
-
     def _operator(
-        self, name: str, operator: Operator[Never, object], writer: SnapshotWriter
+        self, name: str, operator: Operator[Never, object], archive: Archive
     ) -> CheckpointedOperator[Never, object]:
+        settings = self._settings
+        writer = SnapshotWriter(archive, timer=settings.timer, listener=self._kept, offload=settings.offload)
         return CheckpointedOperator(
             name,
             operator,
-            mode=self._settings.mode,
+            mode=settings.mode,
             inputs=[self._edges[link.name] for link in self._graph.into(name)],
             outputs=[self._edges[link.name] for link in self._graph.out_of(name)],
             writer=writer,
+            timer=settings.timer,
+            limits=settings.dedup,
+            hook=settings.hook,
+        )
+
+    def _coordinates(self, parts: PartsKept, archive: Archive) -> BarrierCoordinator:
+        return BarrierCoordinator(
+            archive,
+            operators=tuple(self.operators.values()),
+            feeds=tuple(self.feeds.values()),
+            parts=parts,
+            newest=self.recovery.completion.snapshot_id if self.recovery.completion else 0,
             timer=self._settings.timer,
-            limits=self._settings.dedup,
-            hook=self._settings.hook,
+            timeout=self._settings.barrier_timeout,
+            offload=self._settings.offload,
         )

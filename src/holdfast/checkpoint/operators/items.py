@@ -68,10 +68,13 @@ class HearsOfCompletion(Protocol):
     In aligned mode this is how effects outside the flow happen once: keep results as pending in the state, publish
     here those that the last call of `snapshot` (or `restore`) saw, under the id, and let the outside refuse an id that
     it already has.
+
+    Once does not hold when a restart must go back behind a complete snapshot: because it is damaged, or because its
+    disk was lost before it was copied to the remote tier. Results since then come again, under ids that are new.
     """
 
     def completed(self, snapshot_id: int) -> None:
-        """The snapshot is complete, so no restart goes back before it. Told again after a restart."""
+        """The snapshot is complete. Told again after a restart. Later snapshots have higher ids, always."""
 
 
 class Source(Protocol[T_co]):

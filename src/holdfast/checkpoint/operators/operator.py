@@ -22,7 +22,7 @@ from holdfast.checkpoint.operators.histogram import DurationHistogram
 from holdfast.checkpoint.operators.items import Barrier, End, HearsOfCompletion, Item
 from holdfast.checkpoint.operators.merge import next_by_arrival, next_in_turn
 from holdfast.checkpoint.operators.snapshot import Cut, OperatorSnapshot, SnapshotMode
-from holdfast.checkpoint.operators.writer import no_hook
+from holdfast.model.steps import StepHook, no_hook
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from holdfast.checkpoint.operators.credits import Edge, Message
     from holdfast.checkpoint.operators.items import Operator
     from holdfast.checkpoint.operators.timer import Timer
-    from holdfast.checkpoint.operators.writer import SnapshotWriter, StepHook
+    from holdfast.checkpoint.operators.writer import SnapshotWriter
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -101,7 +101,7 @@ class CheckpointedOperator(Generic[In, Out]):
         if self._writer.fatal is not None:
             raise self._writer.fatal
         if self._pausing_since is not None:
-            self._save(0)
+            self._save(self._writer.next_id())
         name = self._next_input()
         if name is None:
             self._wake.clear()
@@ -154,7 +154,7 @@ class CheckpointedOperator(Generic[In, Out]):
             await edge.send(End())
         await self.settled()
         if self._mode is SnapshotMode.PER_OPERATOR and (self._unsaved or self._writer.error):
-            self._save(0)
+            self._save(self._writer.next_id())
             await self.settled()
 
     # Snapshots

@@ -27,7 +27,7 @@ class Cut:
 
     operator: str
     snapshot_id: int
-    """The aligned snapshot this is a part of; 0 for a snapshot that the operator took for itself."""
+    """The snapshot this is a part of; later ones have higher ids."""
     inputs: Mapping[str, InputCut]
     emitted: int
     """The number of the last output."""

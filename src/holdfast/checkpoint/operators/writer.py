@@ -1,7 +1,7 @@
 """Writes an operator's snapshots behind its back, and remembers how that went.
 
-The snapshot is encoded and written in a thread, so the event loop goes on. Older versions that no recovery can need
-any more are pruned after the write; that this failed is reported, but the snapshot counts.
+The snapshot is encoded and written in a thread, so the event loop goes on. When it is complete by itself, it is
+recorded as such in the same thread; when it is a part of an aligned one, somebody waits for all parts and does that.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from holdfast.checkpoint.contract import TypedKey
-from holdfast.checkpoint.operators.framing import SnapshotCodec
 from holdfast.checkpoint.operators.histogram import DurationHistogram
+from holdfast.checkpoint.operators.history import Completion
 from holdfast.model.errors import CheckpointError, Fenced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.checkpoint.contract import CheckpointStore
+    from holdfast.checkpoint.operators.archive import Archive
+    from holdfast.checkpoint.operators.history import Part
     from holdfast.checkpoint.operators.snapshot import Cut, OperatorSnapshot
     from holdfast.checkpoint.operators.timer import Timer
 
@@ -31,56 +31,34 @@ class Offload(Protocol):
         """What the work returned."""
 
 
-class StepHook(Protocol):
-    """Told the name of every step, so that a test can end the process at any of them."""
-
-    def __call__(self, step: str, /) -> None:
-        """The named step is next."""
-
-
 async def in_thread(work: Callable[[], R], /) -> R:
     """Run the work in a thread of the event loop's pool."""
     return await asyncio.to_thread(work)
 
 
-def no_hook(step: str, /) -> None:
-    """Nobody wants to know."""
-
-
 class SnapshotListener(Protocol):
-    """Who is told about an operator's snapshots; decides which versions are still needed."""
+    """Who is told about an operator's snapshots; decides which are still needed."""
 
-    def oldest_needed(self, operator: str) -> int:
-        """The oldest version of the operator's snapshots that a recovery may ask for; 0 keeps all."""
+    def oldest_needed(self, operator: str) -> int | None:
+        """The oldest snapshot that is kept beside a new one; None when the new one is not complete by itself."""
 
-    def durable(self, cut: Cut, version: int) -> None:
-        """A snapshot is in the store under this version."""
+    def durable(self, cut: Cut, part: Part) -> None:
+        """A snapshot is in the store, and recorded if it is complete by itself."""
 
     def failed(self, cut: Cut, error: CheckpointError) -> None:
         """A snapshot could not be written, or it is not known whether it was."""
 
 
 class SnapshotWriter:
-    """Writes the snapshots of one operator under one key, one at a time, each in a task of its own."""
+    """Writes the snapshots of one operator into an archive, one at a time, each in a task of its own."""
 
     def __init__(
-        self,
-        store: CheckpointStore,
-        key: str,
-        *,
-        epoch: int,
-        timer: Timer,
-        listener: SnapshotListener,
-        offload: Offload = in_thread,
-        hook: StepHook = no_hook,
+        self, archive: Archive, *, timer: Timer, listener: SnapshotListener, offload: Offload = in_thread
     ) -> None:
-        self._store = store
-        self._key = TypedKey(key, SnapshotCodec())
-        self._epoch = epoch
+        self._archive = archive
         self._timer = timer
         self._listener = listener
         self._offload = offload
-        self._hook = hook
         self._task: asyncio.Task[None] | None = None
         self.durations = DurationHistogram()
         self.written = 0
@@ -98,6 +76,10 @@ class SnapshotWriter:
         """Whether a snapshot is being written."""
         return self._task is not None and not self._task.done()
 
+    def next_id(self) -> int:
+        """An id for a snapshot that the operator takes for itself."""
+        return self._archive.next_id()
+
     def start(self, snapshot: OperatorSnapshot, *, on_done: Callable[[], None]) -> None:
         """Write the snapshot in the background; not while one is being written."""
         self._task = asyncio.create_task(self._write(snapshot))
@@ -112,8 +94,8 @@ class SnapshotWriter:
 
     async def _write(self, snapshot: OperatorSnapshot) -> None:
         try:
-            version = await self._timed(snapshot)
-            self._listener.durable(snapshot.cut, version)
+            part = await self._timed(snapshot)
+            self._listener.durable(snapshot.cut, part)
         except CheckpointError as error:
             self.failed += 1
             self.error = error
@@ -122,31 +104,18 @@ class SnapshotWriter:
         except Exception as error:  # a defect, such as an offset that is not JSON: it must not end in a lost task
             self.fatal = error
 
-    async def _timed(self, snapshot: OperatorSnapshot) -> int:
+    async def _timed(self, snapshot: OperatorSnapshot) -> Part:
         taken_at = self._timer.monotonic()
         oldest = self._listener.oldest_needed(snapshot.cut.operator)
-        version, prune_error = await self._offload(lambda: self._put(snapshot, oldest))
+        part = await self._offload(lambda: self._put(snapshot, oldest))
         self.durations.record(self._timer.monotonic() - taken_at)
         self.written += 1
-        self.size, self.durable_at, self.error = snapshot.size, taken_at, prune_error
-        return version
+        self.size, self.durable_at, self.error = snapshot.size, taken_at, None
+        return part
 
-    def _put(self, snapshot: OperatorSnapshot, prune_before: int) -> tuple[int, CheckpointError | None]:
-        self._hook("snapshot.write")
-        version = self._store.put(self._key, snapshot, epoch=self._epoch)
-        self._hook("snapshot.durable")
-        try:
-            prune_before_version(self._store, self._key.name, prune_before, epoch=self._epoch)
-        except Fenced:
-            raise
-        except CheckpointError as error:
-            return version, error
-        return version, None
-
-
-def prune_before_version(store: CheckpointStore, key: str, version: int, *, epoch: int) -> None:
-    """Forget the versions of a key that are older than the given one."""
-    numbers = [kept.number for kept in store.versions(key)]
-    needed = sum(number >= version for number in numbers)
-    if 0 < needed < len(numbers):
-        store.prune(key, keep=needed, epoch=epoch)
+    def _put(self, snapshot: OperatorSnapshot, oldest_needed: int | None) -> Part:
+        part = self._archive.write_part(snapshot)
+        if oldest_needed is not None:
+            completion = Completion(snapshot.cut.snapshot_id, {snapshot.cut.operator: part})
+            self._archive.complete(completion, oldest_needed=oldest_needed)
+        return part

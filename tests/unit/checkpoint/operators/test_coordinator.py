@@ -11,16 +11,20 @@ from tests.support.operator_flows import Collect, HandTimer, RunningSum, settle
 from tests.unit.checkpoint.operators.test_operator import Gate, TroubledStore
 
 from holdfast.checkpoint.memory import MemoryStore
-from holdfast.checkpoint.operators import Barrier, Flow, FlowKeys, FlowSettings, Graph, Link, SnapshotMode
+from holdfast.checkpoint.operators import Flow, FlowSettings, Graph, Link, SnapshotMode
+from holdfast.checkpoint.operators.archive import IDS_PER_EPOCH
+from holdfast.checkpoint.operators.history import FlowKeys
+from holdfast.checkpoint.operators.items import Barrier
 from holdfast.model.errors import BarrierTimeout, CommitStateUnknown, Fenced, StoreFull, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from holdfast.checkpoint.operators import Completion
+    from holdfast.checkpoint.operators.history import Completion
 
 GRAPH = Graph((Link("left", "first", "merge"), Link("right", "second", "merge"), Link("out", "merge", "sink")))
 KEYS = FlowKeys("test", SnapshotMode.ALIGNED)
+FIRST_ID = IDS_PER_EPOCH + 1
 
 
 @dataclass
@@ -56,7 +60,8 @@ class Stage:
         return cls(flow, timer, gate, store, merge, sink)
 
     def record(self) -> Completion | None:
-        return self.store.get(KEYS.completion)
+        history = self.store.get(KEYS.history("merge"))
+        return history.snapshots[0] if history else None
 
     def snapshot(self) -> asyncio.Task[Completion | None]:
         return asyncio.create_task(self.flow.coordinator.snapshot())
@@ -149,7 +154,7 @@ def test_a_barrier_that_comes_after_its_snapshot_was_given_up_holds_nothing() ->
         await settle()
         stage.timer.advance(10.0)
         await asyncio.wait({taking})
-        await real_barrier(Barrier(1))
+        await real_barrier(Barrier(FIRST_ID))
         await push(stage, "second", [1, 2, 3])
         await settle()
         assert stage.sink.state["log"] == [1, 3, 6]
@@ -168,9 +173,9 @@ def test_a_snapshot_is_not_complete_before_every_part_is_durable() -> None:
         completion = await taking
         assert completion == stage.record()
         assert completion is not None
-        assert completion.parts == {
-            name: stage.store.versions(KEYS.part(name).name)[-1].number for name in ("merge", "sink")
-        }
+        assert set(completion.parts) == {"merge", "sink"}
+        for name, part in completion.parts.items():
+            assert part.is_in(stage.store.versions(KEYS.slot(name, part.slot))[-1])
 
     scenario(play)
 
@@ -205,7 +210,7 @@ def test_a_part_that_cannot_be_written_gives_the_snapshot_up_and_the_flow_goes_o
         await settle(60)
         record = stage.record()
         assert record is not None
-        assert record.snapshot_id == 2
+        assert record.snapshot_id == FIRST_ID + 1
         assert not stage.running.done()
 
     scenario(play, TroubledStore(StoreFull("There is no space.", remedy="Make some.")))

@@ -8,10 +8,21 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.operator_flows import GRAPH, LOPSIDED, Crashed, Matches, RunningSum, World
+from tests.support.operator_flows import (
+    GRAPH,
+    LOPSIDED,
+    Crashed,
+    Matches,
+    RunningSum,
+    World,
+    stored_snapshots,
+)
 
 from holdfast.checkpoint.memory import MemoryStore
-from holdfast.checkpoint.operators import FlowKeys, OperatorSnapshot, SnapshotMode, recover
+from holdfast.checkpoint.operators import SnapshotMode
+from holdfast.checkpoint.operators.history import FlowKeys
+from holdfast.checkpoint.operators.recovery import find_restart
+from holdfast.checkpoint.operators.snapshot import OperatorSnapshot
 
 FIRST = list(range(1, 15))
 SECOND = [70, 20, -1, -3, 500, -7, 10, 30, -12, 140, 90, -2]
@@ -30,15 +41,6 @@ def run_through(flow: World, crashes: list[int]) -> list[int]:
         except Crashed:
             continue
     return flow.run()
-
-
-def stored_snapshots(store: MemoryStore, mode: SnapshotMode) -> list[OperatorSnapshot]:
-    keys = [FlowKeys("test", mode).part(name) for name in GRAPH.operators]
-    return [
-        key.codec.decode(store.get_version(key.name, version.number).payload)
-        for key in keys
-        for version in store.versions(key.name)
-    ]
 
 
 def items_in_state(snapshot: OperatorSnapshot) -> dict[str, list[int]]:
@@ -66,7 +68,8 @@ def test_every_stored_state_holds_exactly_the_items_up_to_its_offsets(mode: Snap
     for steps in range(1, steps_of_a_whole_run(mode)):
         store = MemoryStore()
         _crashes(world(store, mode), steps)
-        for snapshot in stored_snapshots(store, mode):
+        keys = FlowKeys("test", mode)
+        for snapshot in [found for name in GRAPH.operators for found in stored_snapshots(store, keys, name)]:
             expected = {name: list(range(1, cut.applied + 1)) for name, cut in snapshot.cut.inputs.items()}
             assert items_in_state(snapshot) == expected
 
@@ -80,7 +83,7 @@ def test_in_a_complete_snapshot_each_operator_has_applied_exactly_what_the_one_b
     store, aligned = MemoryStore(), SnapshotMode.ALIGNED
     pace = Random(seed)
     _crashes(World(store, FIRST, SECOND, mode=aligned, cadence=float(cadence), pace=pace, graph=LOPSIDED), steps)
-    found = recover(store, LOPSIDED, FlowKeys("test", aligned)).snapshots
+    found = find_restart(store, LOPSIDED, FlowKeys("test", aligned)).snapshots
     cuts = {name: snapshot.cut for name, snapshot in found.items()}
     between = [link for link in LOPSIDED.links if link.upstream in cuts]
     assert all(cuts[at.downstream].inputs[at.name].applied == cuts[at.upstream].emitted for at in between)
@@ -155,4 +158,4 @@ def test_a_crash_late_in_a_run_does_not_start_from_the_beginning(mode: SnapshotM
     flow = world(MemoryStore(), mode)
     assert _crashes(flow, steps_of_a_whole_run(mode) - 20)
     flow.run()
-    assert all(point.version > 0 for point in flow.recoveries[-1].points.values())
+    assert all(point.snapshot_id > 0 for point in flow.recoveries[-1].points.values())

@@ -5,19 +5,22 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.checkpoint.operators import FRESH, Cut, Graph, InputCut, Link, Point, ReplayFrom
-from holdfast.checkpoint.operators.cuts import choose, replays
+from holdfast.checkpoint.operators import FRESH, Graph, Link, ReplayFrom
+from holdfast.checkpoint.operators.cuts import Point, choose, replays
+from holdfast.checkpoint.operators.dedup import InputCut
+from holdfast.checkpoint.operators.history import Part
 from holdfast.checkpoint.operators.retention import PointsKept
+from holdfast.checkpoint.operators.snapshot import Cut
 
 CHAIN = Graph((Link("in", "source", "a"), Link("mid", "a", "b"), Link("out", "b", "c")))
 
 
-def point(version: int, link: str, applied: int, emitted: int) -> Point:
-    return Point(version, {link: ReplayFrom(applied, applied + 1)}, emitted)
+def point(snapshot_id: int, link: str, applied: int, emitted: int) -> Point:
+    return Point(snapshot_id, {link: ReplayFrom(applied, applied + 1)}, emitted)
 
 
-def cut(operator: str, link: str, applied: int) -> Cut:
-    return Cut(operator, 0, {link: InputCut(applied, applied)}, applied)
+def cut(operator: str, snapshot_id: int, link: str, applied: int) -> Cut:
+    return Cut(operator, snapshot_id, {link: InputCut(applied, applied)}, applied)
 
 
 def test_an_operator_goes_back_to_where_it_had_emitted_no_more_than_was_applied_behind_it() -> None:
@@ -27,7 +30,7 @@ def test_an_operator_goes_back_to_where_it_had_emitted_no_more_than_was_applied_
         "a": [point(3, "in", 11, 11), point(2, "in", 10, 10), point(1, "in", 8, 8)],
     }
     chosen = choose(CHAIN, points)
-    assert {name: at.version for name, at in chosen.items()} == {"c": 4, "b": 8, "a": 1}
+    assert {name: at.snapshot_id for name, at in chosen.items()} == {"c": 4, "b": 8, "a": 1}
     assert replays(CHAIN, chosen) == {"source": ReplayFrom(8, 9)}
 
 
@@ -38,7 +41,7 @@ def test_an_operator_that_feeds_two_goes_back_to_the_one_further_behind() -> Non
         "b": [point(1, "x", 8, 0)],
         "c": [point(1, "y", 5, 0)],
     }
-    assert choose(graph, points)["a"].version == 1
+    assert choose(graph, points)["a"].snapshot_id == 1
 
 
 def test_without_a_snapshot_downstream_the_operators_upstream_start_fresh() -> None:
@@ -63,9 +66,9 @@ def test_what_was_forgotten_would_never_have_been_chosen(saves: list[tuple[str, 
         at[name] = min(at[name] + advance, at[upstream[name]]) if name in upstream else at[name] + advance
         saved = point(len(everything[name]) + 1, links[name], at[name], at[name])
         oldest = books.oldest_needed(name)
-        books.durable(cut(name, links[name], at[name]), saved.version)
+        books.durable(cut(name, saved.snapshot_id, links[name], at[name]), Part(0, 0, 0))
         everything[name].insert(0, saved)
-        kept[name] = [saved, *(old for old in kept[name] if old.version >= oldest)]
+        kept[name] = [saved, *(old for old in kept[name] if old.snapshot_id >= oldest)]
         for spare in range(PointsKept.SPARE + 1):
             assert choose(CHAIN, kept, spare=spare) == choose(CHAIN, everything, spare=spare)
 

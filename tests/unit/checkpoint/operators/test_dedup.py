@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.checkpoint.operators import DedupLimits, InputCut, InputWindow, SparseEntry, Verdict
+from holdfast.checkpoint.operators.dedup import DedupLimits, InputCut, InputWindow, SparseEntry, Verdict
 
 BOUNDLESS = DedupLimits(max_entries=10_000, max_age=1e9)
 SEQS = st.lists(st.integers(1, 60), max_size=150)

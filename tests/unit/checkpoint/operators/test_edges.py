@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.operator_flows import settle
 
-from holdfast.checkpoint.operators import Edge, End, Graph, Item, Link
+from holdfast.checkpoint.operators import Graph, Item, Link
+from holdfast.checkpoint.operators.credits import Edge
+from holdfast.checkpoint.operators.items import End
 from holdfast.checkpoint.operators.merge import next_by_arrival, next_in_turn
 from holdfast.model.errors import InvalidFlow
 

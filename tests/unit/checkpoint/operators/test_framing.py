@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.checkpoint.operators import Cut, InputCut, OperatorSnapshot, SnapshotCodec, SparseEntry
-from holdfast.checkpoint.operators.framing import MAGIC, VERSION
+from holdfast.checkpoint.operators.dedup import InputCut, SparseEntry
+from holdfast.checkpoint.operators.framing import MAGIC, VERSION, SnapshotCodec
+from holdfast.checkpoint.operators.snapshot import Cut, OperatorSnapshot
 from holdfast.model.errors import CheckpointDamaged, UnknownFormat
 
 CODEC = SnapshotCodec()

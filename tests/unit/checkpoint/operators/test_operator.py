@@ -7,30 +7,27 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.operator_flows import GRAPH, Collect, HandTimer, settle
+from tests.support.operator_flows import GRAPH, Collect, HandTimer, settle, stored_snapshots
 
 from holdfast.checkpoint.memory import MemoryStore
-from holdfast.checkpoint.operators import (
-    CheckpointedOperator,
-    Edge,
-    End,
-    FlowKeys,
-    Item,
-    OperatorSnapshot,
-    SnapshotMode,
-    SnapshotWriter,
-    Status,
-)
+from holdfast.checkpoint.operators import Item, SnapshotMode, Status
+from holdfast.checkpoint.operators.archive import Archive
+from holdfast.checkpoint.operators.credits import Edge
+from holdfast.checkpoint.operators.history import FlowKeys
+from holdfast.checkpoint.operators.items import End
+from holdfast.checkpoint.operators.operator import CheckpointedOperator
 from holdfast.checkpoint.operators.retention import PointsKept
+from holdfast.checkpoint.operators.writer import SnapshotWriter
 from holdfast.model.errors import CommitStateUnknown, Fenced, StoreFull
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from holdfast.checkpoint.contract import Commit
+    from holdfast.checkpoint.operators.snapshot import OperatorSnapshot
     from holdfast.checkpoint.operators.writer import R
 
-KEY = FlowKeys("test", SnapshotMode.PER_OPERATOR).part("sink")
+KEYS = FlowKeys("test", SnapshotMode.PER_OPERATOR)
 
 
 class Gate:
@@ -86,11 +83,9 @@ class Bench:
     work: Collect = field(default_factory=Collect)
 
     def __post_init__(self) -> None:
-        epoch = self.store.take_over()
+        archive = Archive(self.store, KEYS, ["sink"], epoch=self.store.take_over())
         books = PointsKept(GRAPH, {})
-        self.writer = SnapshotWriter(
-            self.store, KEY.name, epoch=epoch, timer=self.timer, listener=books, offload=self.gate
-        )
+        self.writer = SnapshotWriter(archive, timer=self.timer, listener=books, offload=self.gate)
         self.operator = CheckpointedOperator(
             "sink",
             self.work,
@@ -112,7 +107,7 @@ class Bench:
         await settle()
 
     def stored(self) -> OperatorSnapshot | None:
-        return self.store.get(KEY)
+        return next(iter(stored_snapshots(self.store, KEYS, "sink")), None)
 
     async def end(self) -> None:
         self.gate.open.set()
