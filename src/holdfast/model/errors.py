@@ -38,16 +38,48 @@ HoldfastError
 │   ├── UnknownEpoch             HF-314
 │   ├── StoreClosed              HF-315
 │   └── InvalidFlow              HF-316
-└── DeliveryError
-    ├── Transient                HF-401
-    ├── Throttled                HF-402
-    ├── Poison                   HF-403
-    ├── Rejected                 HF-404
-    ├── Fatal                    HF-405
-    └── SinkFenced               HF-406
+├── DeliveryError
+│   ├── Transient                HF-401
+│   ├── Throttled                HF-402
+│   ├── Poison                   HF-403
+│   ├── Rejected                 HF-404
+│   ├── Fatal                    HF-405
+│   ├── SinkFenced               HF-406
+│   └── CommitUnknown            HF-407
+├── LogError
+│   ├── LogDamaged               HF-501
+│   ├── LogFenced                HF-502
+│   ├── LogFull                  HF-503
+│   ├── LogReadOnly              HF-504
+│   ├── LogMissing               HF-505
+│   ├── LogQuota                 HF-506
+│   ├── NotInLog                 HF-507
+│   ├── ForeignLog               HF-508
+│   ├── BatchDiverged            HF-509
+│   ├── LogClosed                HF-510
+│   ├── InvalidAppend            HF-511
+│   ├── LogUnavailable           HF-512
+│   └── LogInDoubt               HF-513
+├── CaptureError
+│   ├── SourceUnavailable        HF-601
+│   ├── SourceGap                HF-602
+│   └── InvalidSource            HF-603
+├── ProcessError
+│   ├── InvalidStep              HF-701
+│   ├── StepFailed               HF-702
+│   └── NotDeterministic         HF-703
+└── RunError
+    ├── PipelineBusy             HF-801
+    ├── PipelineFenced           HF-802
+    ├── PipelineFailed           HF-803
+    ├── PipelineDiverged         HF-804
+    ├── InvalidPipeline          HF-805
+    ├── LifecycleRefused         HF-806
+    ├── RestartsExhausted        HF-807
+    └── SparkUnavailable         HF-808
 
-Codes by area: 1 values, 2 ledger, 3 checkpoints, 4 delivery; 5 logs, 6 capture, 7 processing, 8 running and control,
-9 configuration are kept for what is to come.
+Codes by area: 1 values, 2 ledger, 3 checkpoints, 4 delivery, 5 logs, 6 capture, 7 processing, 8 running; 9
+configuration is kept for what is to come.
 
 A code never changes its meaning and is never used again. The reference page of the codes is generated from the
 docstrings below, so each of them says *when* the error is raised.
@@ -337,6 +369,190 @@ class SinkFenced(DeliveryError):
     """Raised when a sink has seen a newer owner: this process must not write to it any more."""
 
     code = "HF-406"
+
+
+class CommitUnknown(DeliveryError):
+    """Raised when a sink may or may not have the batch: its own cursor is read back before anything is sent again."""
+
+    code = "HF-407"
+
+
+class LogError(HoldfastError):
+    """A durable log cannot do what was asked, or found itself damaged."""
+
+
+class LogDamaged(LogError):
+    """Raised when bytes of a log do not match their checksum; it names the file and the offset."""
+
+    code = "HF-501"
+
+
+class LogFenced(LogError):
+    """Raised when a log has seen a newer owner: this process must not write to it any more."""
+
+    code = "HF-502"
+
+
+class LogFull(LogError):
+    """Raised when the disk under a log is full; what was appended before is safe."""
+
+    code = "HF-503"
+
+
+class LogReadOnly(LogError):
+    """Raised when a log cannot be written for want of permission or because its disk is read-only."""
+
+    code = "HF-504"
+
+
+class LogMissing(LogError):
+    """Raised when a log that was there is gone, in whole or in part, or was replaced by another."""
+
+    code = "HF-505"
+
+
+class LogQuota(LogError):
+    """Raised when an append waited for room under the quota for as long as it was allowed to."""
+
+    code = "HF-506"
+
+
+class NotInLog(LogError):
+    """Raised when a range is asked for that the log never had or has already forgotten."""
+
+    code = "HF-507"
+
+
+class ForeignLog(LogError):
+    """Raised when a directory or an index is not a log of ours, of another kind, or of a newer format."""
+
+    code = "HF-508"
+
+
+class BatchDiverged(LogError):
+    """Raised when a batch that was published before comes again with other starts, ends or query."""
+
+    code = "HF-509"
+
+
+class LogClosed(LogError):
+    """Raised when a log is used after it was closed, or across a fork."""
+
+    code = "HF-510"
+
+
+class InvalidAppend(LogError):
+    """Raised when what is to be appended is no whole event: a wrong schema, or a position going back."""
+
+    code = "HF-511"
+
+
+class LogUnavailable(LogError):
+    """Raised when a log cannot be used just now: its index is locked by another process, or its disk does not work."""
+
+    code = "HF-512"
+
+
+class LogInDoubt(LogError):
+    """Raised when a commit to a log may or may not have happened; opening the log again tells."""
+
+    code = "HF-513"
+
+
+class CaptureError(HoldfastError):
+    """A source cannot be read."""
+
+
+class SourceUnavailable(CaptureError):
+    """Raised when a source does not answer; capture tries again and resumes from the inbox."""
+
+    code = "HF-601"
+
+
+class SourceGap(CaptureError):
+    """Raised when a source no longer has what comes after the last captured position."""
+
+    code = "HF-602"
+
+
+class InvalidSource(CaptureError):
+    """Raised when the declaration of a source is wrong."""
+
+    code = "HF-603"
+
+
+class ProcessError(HoldfastError):
+    """The steps of a pipeline cannot be applied."""
+
+
+class InvalidStep(ProcessError):
+    """Raised when a step cannot be built: SQL that does not parse, a function that returns no frame."""
+
+    code = "HF-701"
+
+
+class StepFailed(ProcessError):
+    """Raised when a step failed on a batch; it names the batch and the range of its input."""
+
+    code = "HF-702"
+
+
+class NotDeterministic(ProcessError):
+    """Raised when a replayed batch of a stateful query gave other rows than before."""
+
+    code = "HF-703"
+
+
+class RunError(HoldfastError):
+    """A pipeline cannot start, or cannot go on."""
+
+
+class PipelineBusy(RunError):
+    """Raised when another living process owns the pipeline's directory."""
+
+    code = "HF-801"
+
+
+class PipelineFenced(RunError):
+    """Raised when another process took the pipeline over: this one has stopped writing."""
+
+    code = "HF-802"
+
+
+class PipelineFailed(RunError):
+    """Raised when a pipeline stopped because something failed that trying again cannot mend."""
+
+    code = "HF-803"
+
+
+class PipelineDiverged(RunError):
+    """Raised when Spark's checkpoint and the logs do not belong together."""
+
+    code = "HF-804"
+
+
+class InvalidPipeline(RunError):
+    """Raised when the declaration of a pipeline is wrong."""
+
+    code = "HF-805"
+
+
+class LifecycleRefused(RunError):
+    """Raised when a pipeline is asked for something that its present state does not allow."""
+
+    code = "HF-806"
+
+
+class RestartsExhausted(RunError):
+    """Raised when a pipeline crashed more often than its restart budget allows, also across processes."""
+
+    code = "HF-807"
+
+
+class SparkUnavailable(RunError):
+    """Raised when Spark cannot be started: no Java, or a master that does not answer."""
+
+    code = "HF-808"
 
 
 def error_types(root: type[HoldfastError] = HoldfastError) -> Iterator[type[HoldfastError]]:
