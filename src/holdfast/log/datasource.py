@@ -1,0 +1,189 @@
+"""All inboxes of a pipeline as one Spark source with exact offsets, read as Arrow batches.
+
+Spark asks the reader where the next batch ends (`latestOffset`) in a Python process of its own on the driver's host,
+and reads the partitions in its executors. Only the first opens an index; a partition carries the files, offsets and
+checksums it needs. The offset is {inbox uuid: seq}: Spark matches sources by their place in the query and would swap
+two of them without a word, so there is only one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from holdfast.log.admission import admitted, waiting
+from holdfast.log.reader import InboxReader
+from holdfast.log.segment import clip, read_chunk
+from holdfast.log.values import Chunk, Limits
+from holdfast.model.envelope import ENVELOPE_DDL
+from holdfast.model.errors import LogMissing, NotInLog
+
+SOURCE_NAME = "holdfast_inboxes"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the reader must know of a query; it travels to Spark's processes as one option."""
+
+    inboxes: Mapping[str, str]
+    """The directory of each inbox by its uuid."""
+    limits: Limits
+    start: Mapping[str, int]
+    """The offset after Spark's newest planned batch: Spark does not tell the reader where it stands."""
+    initial: Mapping[str, int] = field(default_factory=dict)
+    """Where the query began when it was new: inboxes that are not named here, before their first event."""
+    recorded: Sequence[Mapping[str, int]] = ()
+    """Ends of batches that are published and that Spark has yet to plan again: repeated exactly."""
+    max_wait: float = 0.0
+    """Seconds that an event may wait for a fuller batch."""
+    partition_bytes: int = 32 * 1024 * 1024
+    max_partitions: int = 2
+
+    def to_option(self) -> str:
+        """The text that travels."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_option(cls, text: str) -> Reading:
+        """Reads what `to_option` wrote."""
+        fields = json.loads(text)
+        return cls(**{**fields, "limits": Limits(**fields["limits"])})
+
+
+class Inboxes(DataSource):
+    """The Spark source; its one option is `reading`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """How queries call it."""
+        return SOURCE_NAME
+
+    def schema(self) -> str:
+        """The envelope."""
+        return ENVELOPE_DDL
+
+    def streamReader(self, schema: StructType) -> InboxesReader:  # noqa: N802 (Spark's name)
+        """The reader of one query."""
+        return InboxesReader(Reading.from_option(self.options["reading"]))
+
+
+class Slices(InputPartition):
+    """Consecutive chunks of one inbox, of which the events after `after` up to `upto` are wanted."""
+
+    def __init__(self, directory: str, chunks: Sequence[Chunk], after: int, upto: int) -> None:
+        super().__init__(None)
+        self.directory = directory
+        self.chunks = tuple(chunks)
+        self.after = after
+        self.upto = upto
+
+
+class InboxesReader(DataSourceStreamReader):
+    """Decides where batches end, and reads them. It remembers where the last one ended, as Spark does not tell."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self._at = dict(reading.start)
+        self._recorded = [dict(ends) for ends in reading.recorded]
+        self._opened: dict[str, InboxReader] | None = None
+        self._waiting_since: float | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """What executors get: they read chunks and never open an index."""
+        return {**self.__dict__, "_opened": None}
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """Where a query without a checkpoint begins."""
+        return {**dict.fromkeys(self.reading.inboxes, 0), **self.reading.initial}
+
+    def latestOffset(self) -> dict[str, int]:  # noqa: N802
+        """Where the next batch ends; where the last one did when there is none."""
+        if self._recorded:
+            self._at = self._recorded.pop(0)
+        elif self._is_due():
+            self._at = admitted(self._inboxes(), self._at, self.reading.limits)
+            self._waiting_since = None
+        return {**self.initialOffset(), **self._at}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[Slices]:
+        """As few partitions as the size needs, each a range of one inbox in the order of its events."""
+        wanted = [
+            (self._inboxes()[uuid], start.get(uuid, 0), upto) for uuid, upto in end.items() if uuid in self._inboxes()
+        ]
+        ranges = [(inbox, after, upto, inbox.chunks(after, upto)) for inbox, after, upto in wanted if upto > after]
+        total = sum(chunk.length for *_, chunks in ranges for chunk in chunks)
+        tasks = max(1, min(self.reading.max_partitions, -(-total // self.reading.partition_bytes)))
+        goal = -(-total // tasks)
+        return [
+            Slices(str(inbox.directory), group, after, upto)
+            for inbox, after, upto, chunks in ranges
+            for group in grouped(chunks, goal)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The events of a partition."""
+        assert isinstance(partition, Slices)
+        for chunk in partition.chunks:
+            yield clip(read_chunk(Path(partition.directory), chunk), partition.after, partition.upto)
+
+    def commit(self, end: dict[str, int]) -> None:
+        """Nothing to do: what may be forgotten is decided by declared cursors, after it was synced."""
+
+    def stop(self) -> None:
+        """Close the indexes."""
+        for inbox in (self._opened or {}).values():
+            inbox.close()
+        self._opened = None
+
+    def _is_due(self) -> bool:
+        inboxes = self._inboxes()
+        if any(inbox.admission_paused() for inbox in inboxes.values()):
+            return False
+        events = waiting(inboxes, self._at)
+        if not events:
+            self._waiting_since = None
+            return False
+        now = time.monotonic()
+        self._waiting_since = now if self._waiting_since is None else self._waiting_since
+        return events >= self.reading.limits.rows or now - self._waiting_since >= self.reading.max_wait
+
+    def _inboxes(self) -> dict[str, InboxReader]:
+        if self._opened is None:
+            self._opened = {uuid: _opened(uuid, path, self._at) for uuid, path in self.reading.inboxes.items()}
+        return self._opened
+
+
+def _opened(uuid: str, path: str, at: Mapping[str, int]) -> InboxReader:
+    inbox = InboxReader.open(Path(path))
+    if inbox.uuid != uuid:
+        raise LogMissing(
+            f"The inbox in {path} is {inbox.uuid}, but the pipeline read {uuid} there before.",
+            remedy="Put the old inbox back, or open a new generation that starts with the new one.",
+        )
+    if at.get(uuid, 0) > inbox.end():
+        raise NotInLog(
+            f"Spark stands at event {at[uuid]} of the inbox in {path}, which ends at {inbox.end()}.",
+            remedy="The inbox was replaced by an older copy: restore the newer one, or roll the pipeline back.",
+        )
+    return inbox
+
+
+def grouped(chunks: Sequence[Chunk], goal: int) -> Iterator[list[Chunk]]:
+    """Consecutive chunks in groups of about `goal` bytes."""
+    group: list[Chunk] = []
+    size = 0
+    for chunk in chunks:
+        if group and size + chunk.length / 2 > goal:
+            yield group
+            group, size = [], 0
+        group.append(chunk)
+        size += chunk.length
+    if group:
+        yield group

@@ -1,0 +1,219 @@
+"""The durable log between a source and Spark: its owner appends events, each with the source's position after it.
+
+An append returns after its bytes were synced and one commit of the index made them visible, together with the source's
+position and the idempotency keys they consumed. So capture goes on from what the inbox says, and from nothing else. A
+transaction becomes visible when it is finished; what a crash left unfinished is dropped at the next opening.
+
+It does not read (see `reader`), and it deletes only when told to (see `trim`).
+"""
+
+from __future__ import annotations
+
+from threading import Condition, RLock
+from typing import TYPE_CHECKING
+
+from holdfast.log import inbox_control as control
+from holdfast.log.clock import Clock, utc_now
+from holdfast.log.group_commit import GroupCommit
+from holdfast.log.inbox_store import InboxStore
+from holdfast.log.keys import forget as forget_keys
+from holdfast.log.opening import Owner
+from holdfast.log.pushes import Push
+from holdfast.model.errors import InvalidAppend, LogQuota
+from holdfast.model.steps import StepHook, no_hook
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    import pyarrow as pa
+
+    from holdfast.log.values import Appended, Keep, Retained, Trimmed
+    from holdfast.model.positions import Position
+
+
+class Inbox:
+    """The one writer of an inbox. Its methods may be called from any thread of the process that opened it."""
+
+    def __init__(self, store: InboxStore, *, quota: int | None, flush_interval: float) -> None:
+        self._store = store
+        self._quota = quota
+        self._is_closed = False
+        self._lock = RLock()
+        self._room = Condition(self._lock)
+        self.name = store.log.identity.name
+        self.uuid = store.log.identity.uuid
+        self._pushes = GroupCommit(self._flush, interval=flush_interval, name=self.name)
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        *,
+        name: str,
+        epoch: int,
+        quota: int | None = None,
+        flush_interval: float = 0.05,
+        hook: StepHook = no_hook,
+        clock: Clock = utc_now,
+    ) -> Self:
+        """Make or reopen the inbox of the source `name`, as the owner of this epoch.
+
+        Raises `LogFenced` when a later owner has it, `LogMissing` when a part of it is gone, and `ForeignLog` when the
+        directory is something else.
+
+        :param quota: appends wait while so many bytes are kept; a transaction that was begun is always let in.
+        :param flush_interval: how long a push waits, in seconds, for others to be made durable together with it.
+        """
+        store = InboxStore(directory, name, Owner(epoch, hook, clock), quota)
+        return cls(store, quota=quota, flush_interval=flush_interval)
+
+    def end(self) -> int:
+        """The last event that is durable and ends a transaction; 0 when there is none."""
+        return self._store.state.end
+
+    def position(self) -> Position | None:
+        """Where the source stands after `end`: capture goes on from there."""
+        return self._store.position
+
+    def append(
+        self,
+        events: pa.RecordBatch,
+        *,
+        position: Position,
+        keys: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> Appended:
+        """Make events durable; they are when this returns. On an error none of them can be seen.
+
+        The column `tx_end` marks where transactions end, and a transaction may go on over several appends. The column
+        `position` is the text of where the source stands after the event.
+
+        :param events: of the schema `CAPTURED`.
+        :param position: where the source stands after all of them. Without events, it just moves the position on.
+        :param keys: one for each event; an event whose key was consumed before is left out.
+        :param timeout: how long to wait for room under the quota, in seconds, before `LogQuota`.
+        """
+        with self._lock:
+            if events.num_rows:
+                self._wait_for_room(timeout)
+            return self._store.append(events, position, keys)
+
+    def push(
+        self, events: pa.RecordBatch, *, keys: Sequence[str] | None = None, timeout: float | None = None
+    ) -> Future[Appended]:
+        """Hand in whole transactions that came from no place, as from a socket; durable when the future is done.
+
+        The inbox gives each event its place and its identity: the columns `position` and `event_id` are filled in from
+        its number, and the source's position is that number. The other parameters are those of `append`.
+        """
+        push = Push.of(events, keys)
+        if not self._has_room():
+            with self._lock:
+                self._wait_for_room(timeout)
+        self._pushes.submit(push, timeout)
+        return push.future
+
+    def set_cursor(self, name: str, seq: int) -> None:
+        """Declare a reader that is done with events up to this one. What it still needs is not forgotten."""
+        with self._lock:
+            if not self._store.state.trimmed <= seq <= self._store.state.end:
+                raise self._store.not_there(name, seq)
+            with self._store.log.index.committing() as db:
+                control.write_cursor(db, name, seq)
+
+    def drop_cursor(self, name: str) -> None:
+        """Forget a reader."""
+        with self._lock, self._store.log.index.committing() as db:
+            control.delete_cursor(db, name)
+
+    def cursors(self) -> dict[str, int]:
+        """The declared readers, and up to where each is done."""
+        with self._lock, self._store.log.index.reading() as db:
+            return control.read_cursors(db)
+
+    def trim(self, *, keep: Keep | None = None) -> Trimmed:
+        """Forget the chunks that every declared reader is done with, unless they are to be kept longer.
+
+        While no reader is declared, nothing is forgotten.
+        """
+        with self._lock:
+            try:
+                return self._store.trim(keep)
+            finally:
+                self._room.notify_all()
+
+    def retained(self) -> Retained:
+        """What is there, and who holds it."""
+        with self._lock, self._store.log.index.reading() as db:
+            return control.retained(db)
+
+    def pause_admission(self, reason: str = "paused") -> None:
+        """Let readers take in nothing more, until every reason to pause is gone."""
+        with self._lock, self._store.log.index.committing() as db:
+            control.pause(db, reason)
+
+    def resume_admission(self, reason: str = "paused") -> None:
+        """This reason to pause is gone."""
+        with self._lock, self._store.log.index.committing() as db:
+            control.resume(db, reason)
+
+    def skip(self, seqs: Iterable[int], *, reason: str) -> None:
+        """Let readers leave these events out from now on: they can never be processed."""
+        with self._lock, self._store.log.index.committing() as db:
+            control.skip(db, seqs, reason)
+
+    def forget_keys(self, through: int) -> int:
+        """Forget the idempotency keys of events up to this one; how many there were. A trim does not do it."""
+        with self._lock, self._store.log.index.committing() as db:
+            return forget_keys(db, through)
+
+    def close(self) -> None:
+        """Finish the pushes under way, and give up the files."""
+        self._pushes.close()
+        with self._lock:
+            self._is_closed = True
+            self._store.log.close()
+            self._room.notify_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _wait_for_room(self, timeout: float | None) -> None:
+        if not self._room.wait_for(self._has_room, timeout):
+            raise LogQuota(
+                f"The inbox of {self.name!r} holds {self._store.state.nbytes} bytes, and its quota is {self._quota}.",
+                remedy="Let its readers go on, trim it, or raise the quota; `retained()` says who holds it.",
+                source=self.name,
+            )
+
+    def _has_room(self) -> bool:
+        """A transaction that was begun is always let in: to wait in the middle of it would free nothing."""
+        is_below = self._quota is None or self._store.state.nbytes < self._quota
+        return is_below or self._store.is_in_transaction or self._is_closed
+
+    def _flush(self, pushes: list[Push]) -> None:
+        """Make pushes durable together; if one of them spoils that, each for itself."""
+        try:
+            with self._lock:
+                results = self._store.push(pushes) if pushes else []
+        except InvalidAppend as error:
+            if len(pushes) == 1:
+                pushes[0].future.set_exception(error)
+            else:
+                for push in pushes:
+                    self._flush([push])
+        except BaseException as error:
+            for push in pushes:
+                push.future.set_exception(error)
+        else:
+            for push, result in zip(pushes, results, strict=True):
+                push.future.set_result(result)

@@ -1,0 +1,250 @@
+"""The durable log between Spark and the sinks. Its unit is the batch: published once, under a number never used again.
+
+Publishing names parts that Spark's tasks have written, in one commit. A batch that Spark runs again is recognised by
+its generation and id, and must then have the same query, starts and ends. Batches go when the ledger releases them.
+"""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from holdfast.log import outbox_index as rows
+from holdfast.log.clock import Clock, utc_now
+from holdfast.log.disk import remove, sizes
+from holdfast.log.opening import Owner, claim, open_owned
+from holdfast.log.parts import epoch_of_part, read_part
+from holdfast.log.retention import forgettable
+from holdfast.log.segment import verify_present
+from holdfast.log.values import Keep, NewBatch, Published, Retained
+from holdfast.model.errors import BatchDiverged, NotInLog
+from holdfast.model.steps import Step, StepHook, no_hook
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+NAME = "outbox"
+
+
+class Outbox:
+    """The one writer of an outbox, and its reader. Its methods may be called from any thread of its process."""
+
+    def __init__(self, directory: Path, owner: Owner, *, quota: int | None, keep: Keep | None) -> None:
+        self.parts_directory = directory / rows.DIRECTORY
+        self._owner = owner
+        self._quota = quota
+        self._keep = keep
+        self._lock = RLock()
+        self._index, identity = open_owned(directory, rows.LAYOUT, name=NAME, owner=owner)
+        self.uuid = identity.uuid
+        try:
+            self._take_over()
+        except BaseException:
+            self._index.close()
+            raise
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        *,
+        epoch: int,
+        quota: int | None = None,
+        keep: Keep | None = None,
+        hook: StepHook = no_hook,
+        clock: Clock = utc_now,
+    ) -> Self:
+        """Make or reopen the outbox, as the owner of this epoch.
+
+        Raises `LogFenced` when a later owner has it, `LogMissing` when a part of it is gone, and `ForeignLog` when the
+        directory is something else.
+
+        :param quota: there is no room for another batch while so many bytes are kept.
+        :param keep: keeps released batches longer.
+        """
+        return cls(directory, Owner(epoch, hook, clock), quota=quota, keep=keep)
+
+    @property
+    def generation(self) -> int:
+        """The present generation; the first is 1."""
+        return self._state().generation
+
+    def last_oseq(self) -> int:
+        """The highest number ever given out; 0 when there is none."""
+        return self._state().last_oseq
+
+    def trimmed(self) -> int:
+        """Batches up to this one are gone."""
+        return self._state().trimmed
+
+    def batches(self, after: int = 0) -> list[Published]:
+        """The batches that can be read, behind `after`, ascending; those that a rollback voided are left out."""
+        with self._lock, self._index.reading() as db:
+            return rows.select(db, "oseq > max(?, (SELECT trimmed FROM state))", after)
+
+    def get(self, oseq: int) -> Published:
+        """The batch of this number; `NotInLog` when it is gone, void, or was never there."""
+        with self._lock, self._index.reading() as db:
+            found = rows.select(db, "oseq = ? AND oseq > (SELECT trimmed FROM state)", oseq)
+        if not found:
+            raise self._not_there(oseq)
+        return found[0]
+
+    def find(self, batch_id: int, generation: int | None = None) -> Published | None:
+        """The batch under which Spark's batch was published, if it was; its parts may be gone."""
+        with self._lock, self._index.reading() as db:
+            number = rows.read_state(db).generation if generation is None else generation
+            return next(iter(rows.select(db, "generation = ? AND batch_id = ?", number, batch_id)), None)
+
+    def newest(self) -> Published | None:
+        """The newest batch of the present generation; its parts may be gone."""
+        with self._lock, self._index.reading() as db:
+            state = rows.read_state(db)
+            return next(iter(rows.select(db, "oseq = ? AND generation = ?", state.last_oseq, state.generation)), None)
+
+    def remembered(self) -> list[Published]:
+        """The batches of the present generation that are on record, ascending; the parts of older ones may be gone."""
+        with self._lock, self._index.reading() as db:
+            return rows.select(db, "generation = ?", rows.read_state(db).generation)
+
+    def publish(self, batch: NewBatch) -> Published:
+        """Make a batch visible to the lanes, in one commit. The same batch again is returned as it was published.
+
+        Raises `BatchDiverged` when the batch was published with another query, other starts or other ends.
+        """
+        with self._lock:
+            self._owner.hook(Step.OUTBOX_PUBLISH)
+            with self._index.committing() as db:
+                published = self.find(batch.batch_id)
+                if published is None:
+                    verify_present(self.parts_directory, {part.file: part.length for part in batch.parts})
+                    published = rows.insert(db, batch, rows.read_state(db), self._owner.clock())
+            if not _is_same(published, batch):
+                raise _diverged(published, batch)
+            self._owner.hook(Step.OUTBOX_PUBLISHED)
+            return published
+
+    def open_generation(self, *, reason: str, void_after: int | None = None) -> int:
+        """Start a new generation, as after a rollback or for a new query. Its number.
+
+        :param void_after: batches behind this one are void: nobody is given them any more.
+        """
+        with self._lock, self._index.committing() as db:
+            return rows.open_generation(db, reason, void_after, self._owner.clock())
+
+    def read(self, oseq: int) -> pa.Table:
+        """The rows of a batch, verified and in order: part by part, and by `seq` if they have one.
+
+        A batch without parts has no rows and no columns.
+        """
+        parts = [read_part(self.parts_directory, part) for part in self.get(oseq).parts]
+        return _in_order(pa.concat_tables(parts)) if parts else pa.table({})
+
+    def release(self, through: int) -> None:
+        """Nobody needs batches up to this one any more; they go, unless they are to be kept longer."""
+        with self._lock:
+            with self._index.committing() as db:
+                state = rows.read_state(db)
+                if through > state.last_oseq:
+                    raise self._not_there(through)
+                db.execute("UPDATE state SET released = max(released, ?)", (through,))
+            self._trim()
+
+    def retained(self) -> Retained:
+        """What is still there."""
+        with self._lock, self._index.reading() as db:
+            return rows.retained(db)
+
+    def has_room(self) -> bool:
+        """Whether another batch may be computed: the quota is not reached, or nothing is kept at all."""
+        retained = self.retained().nbytes
+        return self._quota is None or retained == 0 or retained < self._quota
+
+    def close(self) -> None:
+        """Give up the files; what was published stays."""
+        self._index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _state(self) -> rows.State:
+        with self._lock, self._index.reading() as db:
+            return rows.read_state(db)
+
+    def _take_over(self) -> None:
+        """Become the owner, see that all parts are there, and remove those that nobody will ever publish."""
+        there = sizes(self.parts_directory)
+        epochs = {name: epoch_of_part(name) for name in there}
+        claim(self._index, found=epochs.values())
+        with self._index.reading() as db:
+            state = rows.read_state(db)
+            named = rows.named_parts(db, state.trimmed, state.last_oseq)
+        verify_present(self.parts_directory, named)
+        earlier = [name for name, epoch in epochs.items() if epoch is not None and epoch < self._owner.epoch]
+        remove(self.parts_directory, [name for name in earlier if name not in named])
+
+    def _trim(self) -> None:
+        """Forget what was released: first in the index, then on disk; what a crash leaves there is swept later."""
+        with self._index.reading() as db:
+            state = rows.read_state(db)
+            gone = forgettable(
+                rows.items(db),
+                after=state.trimmed,
+                needed_from=state.released + 1,
+                total=rows.retained(db).nbytes,
+                keep=self._keep,
+                now=self._owner.clock(),
+            )
+        if gone.through == state.trimmed:
+            return
+        self._owner.hook(Step.OUTBOX_TRIM)
+        with self._index.committing() as db:
+            names = rows.named_parts(db, state.trimmed, gone.through)
+            rows.forget_parts(db, gone.through)
+        self._owner.hook(Step.OUTBOX_TRIMMED)
+        remove(self.parts_directory, list(names))
+
+    def _not_there(self, oseq: int) -> NotInLog:
+        state = self._state()
+        return NotInLog(
+            f"The outbox has no batch {oseq} to give: it has published up to {state.last_oseq}, and those up to "
+            f"{state.trimmed} are gone.",
+            remedy="Ask for a batch that `batches()` lists.",
+            oseq=oseq,
+        )
+
+
+def _is_same(published: Published, batch: NewBatch) -> bool:
+    mine, theirs = ((each.query_id, dict(each.starts), dict(each.ends)) for each in (published, batch))
+    return mine == theirs
+
+
+def _diverged(published: Published, batch: NewBatch) -> BatchDiverged:
+    return BatchDiverged(
+        f"Spark's batch {batch.batch_id} was published as batch {published.oseq} of query {published.query_id} over "
+        f"{dict(published.starts)} to {dict(published.ends)}; now it comes from query {batch.query_id} over "
+        f"{dict(batch.starts)} to {dict(batch.ends)}.",
+        kept="What was published stays as it is.",
+        remedy="Spark's checkpoint and the outbox do not belong together: roll back, or start a new generation.",
+        oseq=published.oseq,
+        batch_id=batch.batch_id,
+    )
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    if "seq" not in table.column_names:
+        return table
+    seqs = table["seq"].to_numpy()
+    if bool(np.all(seqs[1:] >= seqs[:-1])):
+        return table
+    return table.take(pa.array(np.argsort(seqs, kind="stable")))

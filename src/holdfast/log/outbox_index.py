@@ -1,0 +1,154 @@
+"""The tables of an outbox, and how a batch is written into a row and read from it again.
+
+A batch that is released loses its parts, but its row stays for a while: it is how a batch that Spark runs again is
+recognised.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from holdfast.log.clock import from_milliseconds, milliseconds
+from holdfast.log.opening import Layout
+from holdfast.log.retention import Item
+from holdfast.log.values import Digest, NewBatch, PartRef, Published, Retained
+from holdfast.model.positions import from_json, to_json
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+    from datetime import datetime
+
+KIND = "outbox"
+DIRECTORY = "parts"
+
+LAYOUT = Layout(
+    kind=KIND,
+    data=DIRECTORY,
+    tables="""
+        CREATE TABLE state (
+            generation INTEGER NOT NULL, last_oseq INTEGER NOT NULL, released INTEGER NOT NULL,
+            trimmed INTEGER NOT NULL);
+        INSERT INTO state VALUES (1, 0, 0, 0);
+        CREATE TABLE generations (
+            generation INTEGER PRIMARY KEY, reason TEXT NOT NULL, void_after INTEGER, opened_at INTEGER NOT NULL);
+        CREATE TABLE batches (
+            oseq INTEGER PRIMARY KEY, generation INTEGER NOT NULL, batch_id INTEGER NOT NULL, query_id TEXT NOT NULL,
+            fingerprint TEXT NOT NULL, starts TEXT NOT NULL, ends TEXT NOT NULL, positions TEXT NOT NULL,
+            parts TEXT NOT NULL, rows INTEGER NOT NULL, hash_sum TEXT NOT NULL, published_at INTEGER NOT NULL,
+            nbytes INTEGER NOT NULL, is_void INTEGER NOT NULL DEFAULT 0, UNIQUE (generation, batch_id));
+    """,
+)
+
+_COLUMNS = (
+    "oseq, generation, batch_id, query_id, fingerprint, starts, ends, positions, parts, rows, hash_sum, published_at"
+)
+KEPT_ROWS = 1000
+"""How many rows of batches without parts are kept to recognise batches that are run again."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where an outbox stands."""
+
+    generation: int
+    last_oseq: int
+    """The highest number ever given out."""
+    released: int
+    """Nobody needs batches up to this one."""
+    trimmed: int
+    """The parts of batches up to this one are gone."""
+
+
+def read_state(db: sqlite3.Connection) -> State:
+    """Where the outbox stands."""
+    return State(*db.execute("SELECT generation, last_oseq, released, trimmed FROM state").fetchone())
+
+
+def insert(db: sqlite3.Connection, batch: NewBatch, state: State, now: datetime) -> Published:
+    """Give the batch the next number and make it visible."""
+    oseq = state.last_oseq + 1
+    positions = {source: to_json(position) for source, position in batch.positions.items()}
+    row = (
+        oseq,
+        state.generation,
+        batch.batch_id,
+        batch.query_id,
+        batch.fingerprint,
+        json.dumps(dict(batch.starts)),
+        json.dumps(dict(batch.ends)),
+        json.dumps(positions),
+        json.dumps([asdict(part) for part in batch.parts]),
+        batch.digest.rows,
+        str(batch.digest.hash_sum),
+        milliseconds(now),
+    )
+    published = _published(row)
+    marks = ", ".join("?" for _ in row)
+    db.execute(f"INSERT INTO batches ({_COLUMNS}, nbytes) VALUES ({marks}, ?)", (*row, published.nbytes))
+    db.execute("UPDATE state SET last_oseq = ?", (oseq,))
+    return published
+
+
+def select(db: sqlite3.Connection, where: str, *values: int) -> list[Published]:
+    """The batches that are not void and for which `where` holds, ascending."""
+    found = db.execute(f"SELECT {_COLUMNS} FROM batches WHERE {where} AND is_void = 0 ORDER BY oseq", values)
+    return [_published(row) for row in found.fetchall()]
+
+
+def named_parts(db: sqlite3.Connection, after: int, upto: int) -> dict[str, int]:
+    """The parts of the batches in a range, void ones included, with their lengths."""
+    rows = db.execute("SELECT parts FROM batches WHERE oseq > ? AND oseq <= ?", (after, upto)).fetchall()
+    return {part["file"]: part["length"] for (parts,) in rows for part in json.loads(parts)}
+
+
+def open_generation(db: sqlite3.Connection, reason: str, void_after: int | None, now: datetime) -> int:
+    """Start a new generation; batches behind `void_after` are as if they had never been, but their numbers are used."""
+    generation = read_state(db).generation + 1
+    row = (generation, reason, void_after, milliseconds(now))
+    db.execute("INSERT INTO generations (generation, reason, void_after, opened_at) VALUES (?, ?, ?, ?)", row)
+    db.execute("UPDATE state SET generation = ?", (generation,))
+    if void_after is not None:
+        db.execute("UPDATE batches SET is_void = 1 WHERE oseq > ?", (void_after,))
+    return generation
+
+
+def items(db: sqlite3.Connection) -> Iterator[Item]:
+    """The batches that have their parts, void ones included, as retention sees them, oldest first."""
+    statement = "SELECT oseq, nbytes, published_at FROM batches WHERE oseq > (SELECT trimmed FROM state) ORDER BY oseq"
+    with closing(db.execute(statement)) as found:
+        yield from map(Item._make, found)
+
+
+def retained(db: sqlite3.Connection) -> Retained:
+    """What is still there, void batches included."""
+    state = read_state(db)
+    statement = "SELECT COALESCE(SUM(rows), 0), COALESCE(SUM(nbytes), 0) FROM batches WHERE oseq > ?"
+    rows, nbytes = db.execute(statement, (state.trimmed,)).fetchone()
+    return Retained(rows, nbytes, state.trimmed + 1, {"released": state.released})
+
+
+def forget_parts(db: sqlite3.Connection, through: int) -> None:
+    """Forget that batches up to this one have parts, and the rows that are too old to be of use."""
+    db.execute("UPDATE state SET trimmed = ?", (through,))
+    db.execute("DELETE FROM batches WHERE oseq <= min(?, (SELECT last_oseq FROM state) - ?)", (through, KEPT_ROWS))
+
+
+def _published(row: tuple[Any, ...]) -> Published:
+    oseq, generation, batch_id, query_id, fingerprint, starts, ends, positions, parts, rows, hash_sum, time = row
+    return Published(
+        oseq=oseq,
+        generation=generation,
+        batch_id=batch_id,
+        query_id=query_id,
+        fingerprint=fingerprint,
+        starts=json.loads(starts),
+        ends=json.loads(ends),
+        positions={source: from_json(position) for source, position in json.loads(positions).items()},
+        parts=tuple(PartRef(**part) for part in json.loads(parts)),
+        digest=Digest(rows, int(hash_sum)),
+        published_at=from_milliseconds(time),
+    )
