@@ -1,0 +1,35 @@
+"""Carries batches from the outbox to sinks: a lane for each, with retries, a breaker, bisection and dead letters."""
+
+from __future__ import annotations
+
+from holdfast.deliver.breaker import BreakerPolicy, BreakerState
+from holdfast.deliver.clock import Clock, SystemClock
+from holdfast.deliver.contract import LaneIdentity, Ordering, Sink, SinkBatch, Tier
+from holdfast.deliver.core import DeliveryPhase
+from holdfast.deliver.delivery import Delivery
+from holdfast.deliver.retry import RetryPolicy
+from holdfast.deliver.rows import PoisonUnit
+from holdfast.deliver.spec import DeliverySettings, OnExhausted, SinkSpec
+from holdfast.deliver.status import DeliveryStatus, LaneState, LaneStatus
+
+__all__ = [
+    "BreakerPolicy",
+    "BreakerState",
+    "Clock",
+    "Delivery",
+    "DeliveryPhase",
+    "DeliverySettings",
+    "DeliveryStatus",
+    "LaneIdentity",
+    "LaneState",
+    "LaneStatus",
+    "OnExhausted",
+    "Ordering",
+    "PoisonUnit",
+    "RetryPolicy",
+    "Sink",
+    "SinkBatch",
+    "SinkSpec",
+    "SystemClock",
+    "Tier",
+]

@@ -1,0 +1,194 @@
+"""Executes what the ledger decides, in order, in one thread.
+
+At most one write of cursors is under way; what is answered meanwhile goes into the next one, so many answers share a
+write. A decision that cannot be executed is tried again before those behind it, except that a write makes room for a
+newer one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING
+
+from holdfast.deliver.classify import Verdict, classify_durable
+from holdfast.deliver.core import Halted
+from holdfast.deliver.retry import RetryPolicy, Tries
+from holdfast.ledger.decisions import Acknowledge, DeadLetter, Decision, Release, Retry, Vanished, WriteCursors
+from holdfast.model.errors import PipelineFailed
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from holdfast.deliver.core import Core
+    from holdfast.deliver.keeping import CursorKeeper
+    from holdfast.deliver.operations import Operations
+    from holdfast.deliver.ports import Outbox
+    from holdfast.deliver.telling import Teller
+
+logger = logging.getLogger(__name__)
+
+_PAUSES = RetryPolicy(base=0.05, cap=5.0)
+
+
+class Conductor:
+    """The one thread that makes decisions durable."""
+
+    def __init__(
+        self,
+        core: Core,
+        *,
+        keeper: CursorKeeper,
+        teller: Teller,
+        operations: Operations,
+        outbox: Outbox,
+        random: Random,
+    ) -> None:
+        self._core = core
+        self._keeper = keeper
+        self._teller = teller
+        self._operations = operations
+        self._outbox = outbox
+        self._random = random
+        self._due: deque[Decision] = deque()
+        self._give_up_at: float | None = None
+
+    def execute_first(self) -> None:
+        """Write the first cursors, before anything is created or sent. What fails is the caller's to handle."""
+        self._collect()
+        while self._due:
+            self._execute(self._due[0])
+            self._due.popleft()
+
+    def run(self) -> None:
+        """Execute decisions until the delivery is over and everything is written."""
+        try:
+            while self._wait_for_work():
+                self._round()
+        finally:
+            self._operations.refuse_all()
+
+    def give_up_after(self, seconds: float) -> None:
+        """How long the last writes may still be tried."""
+        with self._core.changing():
+            self._give_up_at = self._core.clock.monotonic() + seconds
+
+    # Rounds
+
+    def _wait_for_work(self) -> bool:
+        core = self._core
+        with core.lock:
+            while not core.is_silent:
+                self._collect()
+                tell_in = self._teller.wait(core.clock.monotonic())
+                if self._due or self._operations or tell_in == 0:
+                    return True
+                if core.is_over:
+                    return False
+                core.clock.wait(core.due, tell_in)
+            return False
+
+    def _round(self) -> None:
+        with self._core.lock:
+            is_operating = self._operations.begin()
+            self._collect()
+        while self._due:
+            self._execute_patiently(self._due[0])
+            self._due.popleft()
+        self._teller.try_again(self._core.clock.monotonic())
+        if is_operating:
+            self._operations.do_next()
+
+    def _collect(self) -> None:
+        with self._core.lock:
+            self._due.extend(self._core.ledger.decisions())
+
+    # Decisions
+
+    def _execute_patiently(self, decision: Decision) -> None:
+        tries = Tries(_PAUSES)
+        while True:
+            try:
+                self._execute(decision)
+            except Exception as error:
+                self._give_up_unless_it_passes(error)
+                tries = tries.after_failure(self._core.clock.monotonic(), self._random)
+            else:
+                self._note(None)
+                return
+            self._pause(tries.pause)
+            if self._is_superseded(decision):
+                return
+
+    def _is_superseded(self, decision: Decision) -> bool:
+        """Whether newer cursors wait behind these: then these need not be written."""
+        self._collect()
+        return isinstance(decision, WriteCursors) and any(
+            isinstance(later, WriteCursors) for later in self._due if later is not decision
+        )
+
+    def _execute(self, decision: Decision) -> None:
+        match decision:
+            case WriteCursors(cursors):
+                self._keeper.write(cursors)
+            case Acknowledge(positions):
+                self._teller.tell(positions, self._core.clock.monotonic())
+            case Release(through):
+                self._outbox.release(through)
+                self._core.forget_rows(through)
+            case DeadLetter(lane, oseq):
+                self._see_that_rows_are_dead_letters(lane, oseq)
+            case Vanished(lane, oseq):
+                logger.warning("lane %s: nobody knows what became of batch %d; it is held", lane, oseq)
+            case Retry():
+                pass  # the worker that carries the batch waits out the pause
+
+    def _see_that_rows_are_dead_letters(self, name: str, oseq: int) -> None:
+        """A lane records rejected rows before it rejects the batch: no cursor is written unless they are there."""
+        lane = self._core.lanes.get(name)
+        if lane is not None and not lane.dead_letters.rejected(oseq):
+            raise PipelineFailed(
+                f"Lane {name!r} rejected batch {oseq}, but the dead letters have no row of it.",
+                kept="No cursor was written past the batch.",
+                remedy="The dead letters were lost or replaced: restore them and start again.",
+                lane=name,
+                oseq=oseq,
+            )
+
+    # Trouble
+
+    def _give_up_unless_it_passes(self, error: Exception) -> None:
+        core = self._core
+        self._operations.postpone()
+        match classify_durable(error):
+            case Verdict.LATER if self._give_up_at is None or core.clock.monotonic() < self._give_up_at:
+                self._note(error)
+                return
+            case Verdict.LATER:
+                self._note(error)
+            case Verdict.FENCED:
+                core.fence(error)
+            case _:
+                core.fail(error)
+        raise Halted from error
+
+    def _note(self, trouble: Exception | None) -> None:
+        if trouble is self._core.trouble:
+            return
+        if trouble is None:
+            logger.info("decisions are executed again")
+        else:
+            logger.warning("decisions wait: %s", trouble)
+        with self._core.changing():
+            self._core.trouble = trouble
+
+    def _pause(self, seconds: float) -> None:
+        core = self._core
+        with core.lock:
+            until = core.clock.monotonic() + seconds
+            while not core.is_silent:
+                left = min(until, self._give_up_at or until) - core.clock.monotonic()
+                if left <= 0:
+                    return
+                core.clock.wait(core.due, left)
+            raise Halted

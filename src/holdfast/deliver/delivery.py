@@ -1,0 +1,258 @@
+"""Carries the batches of an outbox to sinks: one lane each, exactly once where the sink can, through crashes.
+
+The shell around the ledger. It opens sinks, starts threads and hands out work; what is decided, the ledger decides, and
+what is made durable, the conductor does. It publishes no batches and knows nothing of Spark.
+"""
+
+from __future__ import annotations
+
+import logging
+from random import Random
+from typing import TYPE_CHECKING, Self
+
+from holdfast.deliver.clock import Clock, SystemClock
+from holdfast.deliver.conductor import Conductor
+from holdfast.deliver.contract import LaneIdentity
+from holdfast.deliver.core import Core, DeliveryPhase
+from holdfast.deliver.crew import Crew
+from holdfast.deliver.deadletters import LaneDeadLetters
+from holdfast.deliver.keeping import CursorKeeper
+from holdfast.deliver.lane import DeliveryLane
+from holdfast.deliver.opening import read_what_is_known
+from holdfast.deliver.operations import Operations
+from holdfast.deliver.reading import Reader
+from holdfast.deliver.roster import Roster
+from holdfast.deliver.spec import DeliverySettings, SinkSpec
+from holdfast.deliver.status import DeliveryStatus, picture
+from holdfast.deliver.telling import Teller
+from holdfast.ledger.ledger import Phase
+from holdfast.ledger.policy import Policy, Required
+from holdfast.model.errors import LifecycleRefused
+from holdfast.model.steps import StepHook, no_hook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from holdfast.checkpoint.contract import CheckpointStore
+    from holdfast.deliver.ports import DeadLetters, Outbox, PublishedBatch
+    from holdfast.ledger.cursors import StopRecord
+    from holdfast.ledger.ledger import Ledger
+    from holdfast.model.positions import Position
+
+logger = logging.getLogger(__name__)
+
+
+class Delivery:
+    """The lanes of one pipeline.
+
+    :param outbox: what is delivered; `published` tells of every batch that is added to it.
+    :param dead_letters: where rows go that a sink will never take.
+    :param store: where the cursors are kept, written under `epoch`.
+    :param acknowledge: tells the sources that everything up to these positions is committed and durable.
+    """
+
+    def __init__(
+        self,
+        *,
+        pipeline: str,
+        outbox: Outbox,
+        dead_letters: DeadLetters,
+        store: CheckpointStore,
+        epoch: int,
+        sources: Iterable[str],
+        sinks: Sequence[SinkSpec],
+        policy: Policy | None = None,
+        acknowledge: Callable[[Mapping[str, Position]], None],
+        hook: StepHook = no_hook,
+        clock: Clock | None = None,
+        random: Random | None = None,
+        settings: DeliverySettings | None = None,
+    ) -> None:
+        self._settings = settings or DeliverySettings()
+        self._outbox = outbox
+        self._store = store
+        self._sources = frozenset(sources)
+        self._sinks = tuple(sinks)
+        self._policy = policy or Required()
+        random = random or Random()
+        self._core = core = Core(clock or SystemClock())
+        self._crew = Crew(core)
+        self._reader = Reader(outbox, hook=hook, capacity=self._settings.batches_in_memory)
+        self._operations = Operations(core)
+        self._conductor = Conductor(
+            core,
+            keeper=CursorKeeper(core, store, epoch=epoch, keep_versions=self._settings.keep_versions, hook=hook),
+            teller=Teller(core, acknowledge, hook=hook, random=random),
+            operations=self._operations,
+            outbox=outbox,
+            random=random,
+        )
+
+        def new_lane(spec: SinkSpec) -> DeliveryLane:
+            identity = LaneIdentity(pipeline, spec.name, outbox.uuid, epoch, hook)
+            dead = LaneDeadLetters(dead_letters, pipeline=pipeline, lane=spec.name, clock=core.clock)
+            return DeliveryLane(spec, identity, core, dead, random)
+
+        self._roster = Roster(
+            core, self._crew, self._reader, new_lane=new_lane, patience=self._settings.opening_patience
+        )
+
+    # Running
+
+    def start(self) -> None:
+        """Open the sinks, decide where each lane begins, write that down, and begin to deliver."""
+        core = self._core
+        if core.phase is not DeliveryPhase.OPENING:
+            raise LifecycleRefused("A delivery is started once.", remedy="Make a new one.")
+        try:
+            self._open()
+        except BaseException as error:
+            core.crash(error)
+            self._end_threads()
+            raise
+        self._crew.start("conductor", self._conductor.run)
+        self._crew.start("reader", self._reader.run)
+        with core.changing():
+            if core.phase is DeliveryPhase.OPENING:
+                core.phase = DeliveryPhase.RUNNING
+            for lane in core.lanes.values():
+                lane.fail_pipeline_if_required()
+
+    def published(self, batch: PublishedBatch) -> None:
+        """A batch was added to the outbox. Telling it twice is fine."""
+        core = self._core
+        with core.lock:
+            self._wait(core.may_create)
+            if batch.oseq > core.ledger.batches.last_oseq:
+                core.ledger.create(batch.oseq, batch.positions)
+                core.rows_of[batch.oseq] = batch.rows
+                core.ring()
+
+    def status(self) -> DeliveryStatus:
+        """What every lane is doing, and numbers that add up."""
+        return picture(self._core)
+
+    def failure(self) -> BaseException | None:
+        """Why delivery failed, was fenced or crashed; None while it is well."""
+        with self._core.lock:
+            return self._core.failure
+
+    def is_caught_up(self) -> bool:
+        """Whether every sink that can go on has everything that was published, and that is on disk."""
+        with self._core.lock:
+            lanes = self._core.ledger.lanes
+            going = [lanes[name] for name, lane in self._core.lanes.items() if lane.failure is None]
+            return self._core.is_durable() and not any(lane.queued or lane.unresolved for lane in going)
+
+    def wait_until(self, holds: Callable[[DeliveryStatus], bool], seconds: float) -> bool:
+        """Wait until something holds of the status; False when it does not by then."""
+        return self._core.wait_for(lambda: holds(self.status()), seconds)
+
+    # Sinks and policy, while running
+
+    def add_sink(self, spec: SinkSpec) -> None:
+        """Deliver to one more sink from now on. It is added when its cursor is on disk."""
+        with self._core.lock:
+            self._core.check()
+            self._roster.refuse_known(spec.name)
+        (lane,) = self._roster.open([spec])
+        try:
+            with self._core.holding_creation():
+                self._roster.prepare(lane)
+                self._operations.when_durable(lambda ledger: self._roster.join(lane, ledger))
+                self._wait(self._core.is_opened)
+        except BaseException:
+            lane.halt()
+            raise
+
+    def remove_sink(self, name: str) -> StopRecord:
+        """Deliver no more to a sink, and hold nothing back for it. Returns what it leaves undone."""
+        record = self._operations.when_durable(lambda ledger: self._roster.leave(name, ledger))
+        self._wait(self._core.is_durable)
+        self._crew.wait_until_ended(self._settings.stop_patience, team=name)
+        return record
+
+    def change_policy(self, policy: Policy) -> None:
+        """Let another policy decide what is committed."""
+        self._operations.when_durable(lambda ledger: ledger.change_policy(policy))
+
+    # Stopping
+
+    def drain(self, deadline: float) -> StopRecord:
+        """Send nothing new, wait for what was sent, and stop; by force when the deadline passes.
+
+        :param deadline: seconds from now in which batches that were sent may still be retried.
+        """
+        core = self._core
+        with core.changing():
+            if core.phase is DeliveryPhase.RUNNING:
+                core.ledger.drain()
+                core.phase = DeliveryPhase.DRAINING
+        core.wait_for(lambda: core.phase is not DeliveryPhase.DRAINING or not self._has_hope_of_answers(), deadline)
+        return self.stop()
+
+    def stop(self) -> StopRecord:
+        """Stop now. What was sent and not answered is listed as abandoned, and sent again after the next start.
+
+        A delivery that was fenced says how it ended, and writes it nowhere.
+        """
+        with self._core.lock:
+            record = self._core.ledger.stop_record or self._stop_ledger(self._core.ledger)
+        self._end_threads()
+        return record
+
+    def abandon(self) -> None:
+        """End all threads and write nothing more, not even how it ended: what a crash would leave behind."""
+        self._core.abandon()
+        self._end_threads()
+
+    def close(self) -> None:
+        """Stop if that was not done yet, and see that all threads have ended. Closing twice is fine."""
+        if self._core.has_ledger:
+            self.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Internals
+
+    def _open(self) -> None:
+        """Everything up to the first cursors on disk."""
+        lanes = self._roster.open(self._sinks)
+        batches = self._outbox.batches()
+        known = read_what_is_known(self._store, self._outbox, batches)
+        self._core.rows_of = {batch.oseq: batch.rows for batch in batches}
+        self._roster.begin(lanes, known, self._sources, self._policy)
+        self._conductor.execute_first()
+
+    def _wait(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds, for as long as the delivery is well."""
+
+        def holds_or_raises() -> bool:
+            self._core.check()
+            return holds()
+
+        self._core.wait_for(holds_or_raises)
+
+    def _has_hope_of_answers(self) -> bool:
+        """Whether a lane that can go on has batches that were sent and are not resolved."""
+        lanes = self._core.ledger.lanes
+        return any(lanes[name].unresolved for name, lane in self._core.lanes.items() if lane.failure is None)
+
+    def _stop_ledger(self, ledger: Ledger) -> StopRecord:
+        is_resolved = not any(lane.unresolved for lane in ledger.lanes.values())
+        record = ledger.stop() if ledger.phase is Phase.DRAINING and is_resolved else ledger.force_stop()
+        for name, batches in record.abandoned.items():
+            self._core.lanes[name].abandoned = len(batches)
+        self._core.end()
+        return record
+
+    def _end_threads(self) -> None:
+        """Let the last writes be done and all threads end. One that hangs in a sink is left behind, and told."""
+        self._reader.close()
+        self._conductor.give_up_after(self._settings.stop_patience)
+        if not self._crew.wait_until_ended(self._settings.stop_patience):
+            logger.warning("threads are still busy in a sink: %s", ", ".join(self._crew.running()))

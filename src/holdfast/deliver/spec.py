@@ -1,0 +1,65 @@
+"""What a pipeline declares of its delivery and of each sink. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from holdfast.deliver.breaker import BreakerPolicy
+from holdfast.deliver.contract import Ordering, Sink
+from holdfast.deliver.retry import RetryPolicy
+from holdfast.deliver.rows import PoisonUnit
+from holdfast.ledger.lane import LaneSpec, Start
+
+
+class OnExhausted(Enum):
+    """What becomes of a batch whose retry budget is used up."""
+
+    HOLD = "hold"
+    """The lane is frozen; the batch is tried again whenever the breaker half-opens."""
+    DEAD_LETTER = "dead_letter"
+    """All its rows go to the dead letters and the lane goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverySettings:
+    """How patient a delivery is, and how much it keeps."""
+
+    opening_patience: float = 2.0
+    """Seconds that a start waits for sinks to open; those that take longer join later."""
+    stop_patience: float = 10.0
+    """Seconds that a stop waits for its last writes, and for threads that hang in a sink."""
+    batches_in_memory: int = 4
+    """Batches that are read ahead or kept for the next lane."""
+    keep_versions: int = 100
+    """Versions of the cursors that the checkpoint store keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSpec:
+    """A sink and how its lane treats it."""
+
+    name: str
+    sink: Sink
+    required: bool = True
+    max_inflight: int = 1
+    """How many batches may be unanswered at once; acts only for sinks that are `DISJOINT` or `CONCURRENT`."""
+    start: Start | int = Start.EARLIEST
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    breaker: BreakerPolicy = field(default_factory=BreakerPolicy)
+    on_exhausted: OnExhausted = OnExhausted.HOLD
+    poison_unit: PoisonUnit = PoisonUnit.ROW
+    only: str | None = None
+    """The one route whose rows the sink takes; None for all rows."""
+
+    def __post_init__(self) -> None:
+        self.lane()  # refuses what makes no sense
+
+    def lane(self) -> LaneSpec:
+        """What the ledger needs to know of it."""
+        return LaneSpec(self.name, required=self.required, max_inflight=self.workers, start=self.start)
+
+    @property
+    def workers(self) -> int:
+        """How many batches may be unanswered at once, given what the sink allows."""
+        return 1 if self.sink.ordering is Ordering.ORDERED else self.max_inflight

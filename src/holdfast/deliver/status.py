@@ -1,0 +1,172 @@
+"""What a delivery tells about itself: a consistent picture, taken under its lock.
+
+The numbers of a lane add up at every moment: every batch it was offered is queued, in flight, delivered, rejected or
+abandoned, and every row it read went out, to the dead letters, or along another route.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from holdfast.deliver.breaker import BreakerState
+from holdfast.deliver.core import DeliveryPhase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.deliver.classify import Reason
+    from holdfast.deliver.contract import Tier
+    from holdfast.deliver.core import Core
+    from holdfast.deliver.lane import DeliveryLane
+    from holdfast.ledger.lane import Lane
+    from holdfast.ledger.ledger import Ledger
+    from holdfast.ledger.resume import Route
+    from holdfast.model.positions import Position
+
+
+class LaneState(Enum):
+    """What a lane is doing."""
+
+    RUNNING = "running"
+    RETRYING = "retrying"
+    """An attempt failed and the next one waits."""
+    FROZEN = "frozen"
+    """A batch's budget is used up, the breaker is open, or the sink cannot be opened. It is tried again by itself."""
+    CATCHING_UP = "catching up"
+    """It moves, and has not yet reached what was newest when it began to."""
+    STOPPED = "stopped"
+    """It does not go on until somebody acts, or delivery has ended."""
+    FENCED = "fenced"
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStatus:
+    """One lane."""
+
+    name: str
+    kind: str
+    tier: Tier
+    required: bool
+    state: LaneState
+    route: Route
+    """How it came by its starting point."""
+    cursor: int
+    """Every batch up to this one is resolved."""
+    offered: int
+    queued: int
+    in_flight: int
+    """Sent and not resolved: travelling, waiting for the next attempt, or held."""
+    delivered: int
+    rejected: int
+    """Batches with rows in the dead letters; the other rows of them are in the sink."""
+    abandoned: int
+    lag_rows: int
+    rows_read: int
+    rows_out: int
+    rows_dead: int
+    rows_filtered: int
+    attempts: int
+    """How often the batch in the worst state has failed so far."""
+    breaker: BreakerState
+    last_error: Reason | None
+    stopped: str | None
+    """Why it is stopped."""
+
+    @property
+    def lag_batches(self) -> int:
+        """How many batches the sink is behind."""
+        return self.queued + self.in_flight + self.abandoned
+
+    @property
+    def is_conserved(self) -> bool:
+        """Whether every batch and every row is in exactly one place."""
+        batches = self.queued + self.in_flight + self.delivered + self.rejected + self.abandoned
+        return self.offered == batches and self.rows_read == self.rows_out + self.rows_dead + self.rows_filtered
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryStatus:
+    """The whole delivery."""
+
+    phase: DeliveryPhase
+    failure: str | None
+    trouble: str | None
+    """What keeps decisions from being executed just now; it is tried again."""
+    untold: str | None
+    """Why the sources could not be told their positions; they are told later."""
+    newest: int
+    """The newest batch that was published."""
+    committed: int
+    positions: Mapping[str, Position]
+    committed_on_disk: int
+    is_durable: bool
+    """Whether the cursors on disk are the current ones."""
+    lanes: Mapping[str, LaneStatus]
+
+
+def picture(core: Core) -> DeliveryStatus:
+    """The status of now."""
+    with core.lock:
+        ledger = core.ledger
+        return DeliveryStatus(
+            phase=core.phase,
+            failure=_text(core.failure),
+            trouble=_text(core.trouble),
+            untold=_text(core.untold),
+            newest=ledger.batches.last_oseq,
+            committed=ledger.committed,
+            positions=dict(ledger.positions),
+            committed_on_disk=core.durable.committed if core.durable else 0,
+            is_durable=core.is_durable(),
+            lanes={name: _lane(lane, ledger, core) for name, lane in core.lanes.items()},
+        )
+
+
+def _lane(lane: DeliveryLane, ledger: Ledger, core: Core) -> LaneStatus:
+    known = ledger.lanes[lane.name]
+    stopped = known.stopped or _text(lane.failure)
+    return LaneStatus(
+        name=lane.name,
+        kind=lane.sink.kind,
+        tier=lane.sink.tier,
+        required=lane.spec.required,
+        state=_state(lane, known, core, stopped),
+        route=ledger.starts[lane.name].route,
+        cursor=known.delivered,
+        offered=known.offered,
+        queued=len(known.queued),
+        in_flight=known.unresolved,
+        delivered=known.acked,
+        rejected=known.rejected,
+        abandoned=lane.abandoned,
+        lag_rows=sum(core.rows_of.get(oseq, 0) for oseq in (*known.queued, *known.unresolved_batches)),
+        rows_read=lane.rows.read,
+        rows_out=lane.rows.out,
+        rows_dead=lane.rows.dead,
+        rows_filtered=lane.rows.filtered,
+        attempts=max((tries.failed for tries in lane.trying.values()), default=0),
+        breaker=lane.breaker.state(core.clock.monotonic()),
+        last_error=lane.last_error,
+        stopped=stopped,
+    )
+
+
+def _state(lane: DeliveryLane, known: Lane, core: Core, stopped: str | None) -> LaneState:
+    tries = lane.trying.values()
+    if core.phase is DeliveryPhase.FENCED:
+        return LaneState.FENCED
+    if stopped is not None or core.has_ended:
+        return LaneState.STOPPED
+    if not lane.is_open or known.held or any(tried.exhausted for tried in tries):
+        return LaneState.FROZEN
+    if lane.breaker.state(core.clock.monotonic()) is not BreakerState.CLOSED:
+        return LaneState.FROZEN
+    if any(tried.failed for tried in tries):
+        return LaneState.RETRYING
+    return LaneState.CATCHING_UP if known.delivered < lane.catching_up_to else LaneState.RUNNING
+
+
+def _text(error: BaseException | None) -> str | None:
+    return None if error is None else str(error)

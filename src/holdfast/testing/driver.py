@@ -1,0 +1,165 @@
+"""Runs micro-batches without a JVM, keeping Spark's books: the same files in the same order, the same callback.
+
+A restart with a JVM costs ten seconds and more; with this one a test can end a process at every durable step there is.
+What Spark itself does is not tested by it: the same pipelines run in Spark elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import google_crc32c
+import pyarrow as pa
+
+from holdfast.log.datasource import InboxesReader, Slices
+from holdfast.log.parts import part_name, write_part
+from holdfast.log.values import Digest, PartRef
+from holdfast.model.steps import Step, StepHook, no_hook
+from holdfast.runtime.publisher import Evaluation, Keep
+from holdfast.runtime.spark_checkpoint import Plan, SparkCheckpoint
+
+if TYPE_CHECKING:
+    from holdfast.runtime.processor import Work
+    from holdfast.runtime.publisher import Publisher
+
+Transform = Callable[[pa.Table], pa.Table]
+
+
+def unchanged(events: pa.Table) -> pa.Table:
+    """The events as they are."""
+    return events
+
+
+class LocalProcessor:
+    """A processor that applies one function to the events of each partition. It keeps no state between batches."""
+
+    def __init__(self, transform: Transform = unchanged, *, hook: StepHook = no_hook, poll: float = 0.005) -> None:
+        self._transform = transform
+        self._hook = hook
+        self._poll = poll
+        self._stop = threading.Event()
+        self._failure: BaseException | None = None
+        self._idle = False
+        self._thread: threading.Thread | None = None
+
+    def start(self, work: Work, publisher: Callable[[str, bool], Publisher]) -> None:
+        """Go on from the books."""
+        self._work = work
+        self._books = _Books(SparkCheckpoint(work.checkpoint, initial=work.reading.initial), self._hook)
+        self._publisher = publisher(self._books.query_id(), False)
+        self._thread = threading.Thread(target=self._loop, name="local-processor", daemon=True)
+        self._thread.start()
+
+    def is_active(self) -> bool:
+        """Whether it still runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def is_idle(self) -> bool:
+        """Whether no batch is being run."""
+        return self._idle
+
+    def failure(self) -> BaseException | None:
+        """Why it ended."""
+        return self._failure
+
+    def stop(self) -> None:
+        """End after the batch that runs."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _loop(self) -> None:
+        reader = InboxesReader(self._work.reading)
+        try:
+            self._finish_what_was_planned(reader)
+            while not self._stop.is_set():
+                self._next_batch(reader)
+        except BaseException as error:  # the engine asks for it
+            self._failure = error
+        finally:
+            reader.stop()
+
+    def _finish_what_was_planned(self, reader: InboxesReader) -> None:
+        checkpoint = self._books.checkpoint
+        planned, finished = checkpoint.newest_planned(), checkpoint.newest_finished()
+        if planned is not None and planned != finished:
+            self._run(reader, checkpoint.plan(planned))
+
+    def _next_batch(self, reader: InboxesReader) -> None:
+        checkpoint = self._books.checkpoint
+        newest = checkpoint.newest_planned()
+        starts = checkpoint.plan(newest).ends if newest is not None else reader.initialOffset()
+        ends = reader.latestOffset()
+        self._idle = ends == starts
+        if self._idle:
+            self._stop.wait(self._poll)
+            return
+        plan = Plan(0 if newest is None else newest + 1, starts, ends)
+        self._books.write_plan(plan)
+        self._run(reader, plan)
+
+    def _run(self, reader: InboxesReader, plan: Plan) -> None:
+        self._idle = False
+        partitions = reader.partitions(dict(plan.starts), dict(plan.ends))
+        self._publisher.run(plan.batch_id, lambda keep: self._evaluate(plan.batch_id, reader, partitions, keep))
+        self._books.write_finished(plan.batch_id)
+
+    def _evaluate(self, batch_id: int, reader: InboxesReader, partitions: Sequence[Slices], keep: Keep) -> Evaluation:
+        inputs = [pa.Table.from_batches(list(reader.read(partition))) for partition in partitions]
+        outputs = [output for output in map(self._transform, inputs) if output.num_rows]
+        parts = self._written(batch_id, outputs) if keep is Keep.PARTS else ()
+        return Evaluation(digest_of(outputs), tuple(parts))
+
+    def _written(self, batch_id: int, outputs: Sequence[pa.Table]) -> Iterator[PartRef]:
+        for number, output in enumerate(outputs):
+            name = part_name(
+                epoch=self._work.epoch,
+                generation=self._work.generation,
+                batch_id=batch_id,
+                partition=number,
+                attempt=uuid4().int,
+            )
+            yield write_part(self._work.parts, name, output.to_batches(), output.schema, hook=self._hook)
+
+
+class _Books:
+    """Writes what Spark writes, and as Spark does: whole files, never synced."""
+
+    def __init__(self, checkpoint: SparkCheckpoint, hook: StepHook) -> None:
+        self.checkpoint = checkpoint
+        self._hook = hook
+
+    def query_id(self) -> str:
+        """The id in the metadata, made when there is none."""
+        known = self.checkpoint.query_id()
+        if known is None:
+            known = str(uuid4())
+            self._write("metadata", json.dumps({"id": known}))
+        return known
+
+    def write_plan(self, plan: Plan) -> None:
+        """`offsets/n`."""
+        self._hook(Step.SPARK_PLAN)
+        self._write(f"offsets/{plan.batch_id}", f"v1\n{{}}\n{json.dumps(dict(plan.ends))}")
+
+    def write_finished(self, batch_id: int) -> None:
+        """`commits/n`."""
+        self._hook(Step.SPARK_FINISH)
+        self._write(f"commits/{batch_id}", 'v1\n{"nextBatchWatermarkMs":0}')
+
+    def _write(self, name: str, text: str) -> None:
+        path = self.checkpoint.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.tmp")
+        temporary.write_text(text)
+        temporary.rename(path)
+
+
+def digest_of(tables: Sequence[pa.Table]) -> Digest:
+    """Rows counted and hashed, in any order."""
+    hashes = [google_crc32c.value(repr(row).encode()) for table in tables for row in table.to_pylist()]
+    return Digest(rows=len(hashes), hash_sum=sum(hashes) % (1 << 64))
