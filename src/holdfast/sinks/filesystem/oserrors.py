@@ -1,0 +1,35 @@
+"""Tells what an error of the operating system means for a delivery."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from holdfast.model.errors import DeliveryError, Fatal, Transient
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_REFUSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EOPNOTSUPP, errno.EXDEV}
+
+
+def delivery_error(error: OSError, directory: Path) -> DeliveryError:
+    """The error to raise for one of the operating system that was met in a directory."""
+    kind, what, remedy = _meaning(error.errno)
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return kind(
+        f"The directory {directory} {what}: {reason}.",
+        kept="No file was published in part, and none was replaced.",
+        remedy=remedy,
+        directory=str(directory),
+    )
+
+
+def _meaning(number: int | None) -> tuple[type[DeliveryError], str, str]:
+    if number in _FULL:
+        return Transient, "is full", "Make room or raise the quota; the batch is tried again by itself."
+    if number in _REFUSED:
+        return Fatal, "may not be used", "Let this user write there, on a disk that knows hard links."
+    return Transient, "cannot be used", "See that the disk is there; the batch is tried again by itself."
