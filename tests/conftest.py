@@ -12,6 +12,10 @@ from tests.support.requirements import RequirementsPlugin
 from tests.support.servers import Run, Servers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
     from tests.support.servers import Bucket
 
 __all__ = ["note"]
@@ -57,3 +61,13 @@ def postgres_dsn(servers: Servers) -> str:
 def s3(servers: Servers) -> Bucket:
     """An empty bucket on a real HTTP server that speaks S3."""
     return servers.fresh_bucket()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The Spark session of this worker, with the settings that pipelines run under."""
+    from holdfast.runtime.session import SparkSettings, spark_session
+
+    session = spark_session(SparkSettings(master="local[2]"))
+    yield session
+    session.stop()

@@ -7,6 +7,10 @@ import importlib
 import pytest
 
 PUBLIC = {
+    "holdfast": """
+        Accept All BatchLimits Budget Files Format Generator HoldfastError Pace Pipeline PipelineStatus Postgres Quorum
+        Quotas Required SinkSpec SparkSettings Sqlite State Takeover Until Upsert filter_rows flatten python route sql
+    """,
     "holdfast.model": """
         BinlogPosition ChangeId FilePosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn MysqlPosition Order
         Position Seq Tsid earliest from_json parse to_json
@@ -23,12 +27,24 @@ PUBLIC = {
         recover recovery_path_total repair
     """,
     "holdfast.checkpoint.operators": """
-        FRESH Barrier BarrierCoordinator Buffer CheckpointedOperator Completion CompletionCodec Cut DedupLimits
-        DurationHistogram Edge End Flow FlowKeys FlowSettings Graph HearsOfCompletion InputCut InputWindow Item Link
-        Offload Offset Operator OperatorHealth OperatorSnapshot Point Recovery ReplayFrom SnapshotCodec
-        SnapshotListener SnapshotMode SnapshotWriter Source SourceFeed SparseEntry Status StepHook SystemTimer Timer
-        Verdict recover
+        FRESH Buffer DedupLimits Flow FlowSettings Graph HearsOfCompletion Item Link Offset Operator Recovery
+        ReplayFrom SnapshotMode Source Status Timer
     """,
+    "holdfast.capture": "Capture CaptureState CaptureStatus Captured Generator Pace Source",
+    "holdfast.process": "Step applied filter_rows fingerprint flatten python route sql",
+    "holdfast.runtime": """
+        Accept BatchLimits Budget Engine Pipeline PipelineStatus Plan Quotas SparkSettings State Takeover Until
+    """,
+    "holdfast.log": """
+        Appended Chunk DeadLetterEntry DeadLetterLog Digest Inbox InboxReader Keep Limits NewBatch Outbox PartRef
+        Published Retained Trimmed clip entry_id part_name read_chunk read_part write_part
+    """,
+    "holdfast.deliver": """
+        BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus LaneIdentity LaneState
+        LaneStatus OnExhausted Ordering PoisonUnit RetryPolicy Sink SinkBatch SinkSpec SystemClock Tier
+    """,
+    "holdfast.testing": "ConcurrentSink DisjointSink Flakiness LocalProcessor ManualClock RecordingSink Vault",
+    "holdfast.sinks": "Files Format Postgres Sqlite Upsert",
 }
 
 

@@ -14,7 +14,14 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "holdfast"
 ALLOWED: dict[str, frozenset[str]] = {
     "model": frozenset(),
     "ledger": frozenset({"model"}),
+    "log": frozenset({"model"}),
+    "process": frozenset({"model"}),
     "checkpoint": frozenset({"model", "ledger"}),
+    "capture": frozenset({"model", "log"}),
+    "deliver": frozenset({"model", "ledger", "log", "checkpoint"}),
+    "sinks": frozenset({"model", "deliver"}),
+    "runtime": frozenset({"model", "ledger", "log", "process", "checkpoint", "capture", "deliver"}),
+    "testing": frozenset({"model", "ledger", "log", "checkpoint", "capture", "deliver", "runtime"}),
 }
 """For each package, the packages of ours that it may import, besides itself."""
 

@@ -1,0 +1,152 @@
+"""A whole pipeline with no server: made-up orders, counted per region in windows of time, into Parquet and SQLite.
+
+Kill it whenever you like (`kill -9`), and run it again: it goes on where it was. At the end both sinks are read with
+their own readers and compared with what the orders must add up to.
+
+    python examples/orders.py [--orders 300000] [--directory data/orders] [--fresh]
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sqlite3
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from holdfast import Files, Generator, Pipeline, PipelineStatus, SinkSpec, Sqlite, Until, Upsert, python, sql
+from holdfast.capture.generator import order, order_time
+
+WINDOW_SECONDS = 10
+
+
+def forget_windows_after_a_minute(events: DataFrame) -> DataFrame:
+    """Let Spark drop the state of windows that no order can fall into any more."""
+    return events.withWatermark("event_time", "1 minute")
+
+
+COUNT_PER_WINDOW = f"""
+    SELECT unix_seconds(window(event_time, '{WINDOW_SECONDS} seconds').start) AS begins,
+           after.customer % 10 AS region,
+           count(*)            AS orders,
+           sum(after.cents)    AS cents,
+           max(seq)            AS seq
+    FROM events
+    GROUP BY window(event_time, '{WINDOW_SECONDS} seconds'), after.customer % 10
+"""
+
+
+def pipeline(directory: Path, orders: int) -> Pipeline:
+    """The pipeline, with everything it keeps below `directory`."""
+    return (
+        Pipeline("orders", directory=directory / "pipeline")
+        .read(Generator("orders", events=orders, transactions=(1, 3, 2), padding=100))
+        .process(python(forget_windows_after_a_minute), sql(COUNT_PER_WINDOW))
+        .output_mode("update")
+        .write(
+            SinkSpec(name="history", sink=Files(directory / "history"), max_inflight=4),
+            SinkSpec(
+                name="totals",
+                sink=Sqlite(directory / "totals.db", table="totals", mode=Upsert(key=["begins", "region"])),
+            ),
+        )
+    )
+
+
+def expected(orders: int) -> dict[tuple[int, int], tuple[int, int]]:
+    """(orders, cents) of each window and region, added up from the numbers alone."""
+    count: Counter[tuple[int, int]] = Counter()
+    cents: Counter[tuple[int, int]] = Counter()
+    for n in range(1, orders + 1):
+        begins = int(order_time(n).timestamp()) // WINDOW_SECONDS * WINDOW_SECONDS
+        key = (begins, order(n)["customer"] % 10)
+        count[key] += 1
+        cents[key] += order(n)["cents"]
+    return {key: (count[key], cents[key]) for key in count}
+
+
+def found_in_sqlite(directory: Path) -> dict[tuple[int, int], tuple[int, int]]:
+    """What the table says."""
+    with sqlite3.connect(directory / "totals.db") as db:
+        rows = db.execute("SELECT begins, region, orders, cents FROM totals").fetchall()
+    return {(begins, region): (orders, cents) for begins, region, orders, cents in rows}
+
+
+def found_in_files(directory: Path) -> dict[tuple[int, int], tuple[int, int]]:
+    """What the newest row of each window says; a row that came twice would be a row too many."""
+    newest: dict[tuple[int, int], tuple[int, int]] = {}
+    seen: set[tuple[int, int, int]] = set()
+    for path in sorted((directory / "history").glob("*.parquet")):
+        for row in pq.read_table(path).to_pylist():
+            key = (row["begins"], row["region"])
+            if (*key, row["seq"]) in seen:
+                raise SystemExit(f"{path.name} repeats {key} at {row['seq']}")
+            seen.add((*key, row["seq"]))
+            newest[key] = (row["orders"], row["cents"])
+    return newest
+
+
+def progress(status: PipelineStatus, orders: int) -> str:
+    """One line that says where everything is."""
+    captured = sum(capture.end for capture in status.captures)
+    lanes = "   ".join(f"{lane.name} batch {lane.cursor}" for lane in status.delivery.lanes.values())
+    spark = f"batch {status.spark.batch_id}" if status.spark.batch_id is not None else "starting"
+    return f"captured {captured:,} of {orders:,}   Spark {spark}   {lanes}"
+
+
+def show(running: Pipeline, orders: int, done: threading.Event) -> None:
+    """Print where the pipeline is until it is done: on one line on a terminal, each second a line elsewhere."""
+    live = sys.stdout.isatty()
+    while not done.wait(0.2 if live else 1.0):
+        line = progress(running.status(), orders)
+        print(f"\r\x1b[2K{line}" if live else line, end="" if live else "\n", flush=True)
+    if live:
+        print()
+
+
+def main() -> None:
+    """Run to the end, then reconcile."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--orders", type=int, default=300_000)
+    arguments.add_argument("--directory", type=Path, default=Path("data/orders"))
+    arguments.add_argument("--fresh", action="store_true", help="forget earlier runs first")
+    options = arguments.parse_args()
+    if options.fresh:
+        shutil.rmtree(options.directory, ignore_errors=True)
+    options.directory.mkdir(parents=True, exist_ok=True)
+
+    began = time.monotonic()
+    running = pipeline(options.directory, options.orders)
+    done = threading.Event()
+    running.start()
+    shower = threading.Thread(target=show, args=(running, options.orders, done))
+    shower.start()
+    try:
+        running.wait(until=Until.CAUGHT_UP)
+    finally:
+        done.set()
+        shower.join()
+        running.drain()
+    took = time.monotonic() - began
+
+    wanted = expected(options.orders)
+    for name, found in (
+        ("SQLite", found_in_sqlite(options.directory)),
+        ("Parquet", found_in_files(options.directory)),
+    ):
+        counted = sum(orders for orders, _ in found.values())
+        verdict = "exact" if found == wanted else "WRONG"
+        print(f"{name}: {len(found)} windows, {counted:,} orders counted: {verdict}")
+        if found != wanted:
+            raise SystemExit(1)
+    print(f"Reconciled: {options.orders:,} orders, none missing, none doubled, in {took:.0f} s.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+"""Sources, and the thread that reads each of them into its inbox."""
+
+from __future__ import annotations
+
+from holdfast.capture.contract import Captured, Source
+from holdfast.capture.generator import Generator, Pace
+from holdfast.capture.runner import Capture, CaptureState, CaptureStatus
+
+__all__ = ["Capture", "CaptureState", "CaptureStatus", "Captured", "Generator", "Pace", "Source"]

@@ -1,0 +1,55 @@
+"""What a source promises to capture. An adapter frames: it finds transaction borders and positions, no more."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from holdfast.model.positions import Position
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """Events read from a source, in its order; `tx_end` marks where its transactions end."""
+
+    events: pa.RecordBatch
+    """Of the schema `holdfast.model.envelope.CAPTURED`."""
+    position: Position
+    """Where the source stands after these events. The inbox keeps it once they end a transaction."""
+
+
+class Source(ABC):
+    """Something that is read once, in order, from a position on. Used from one thread at a time.
+
+    The position given to `open` is that *after* the last event in the inbox: that event must not come again, the next
+    one must.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    schema: str | None = None
+    """The columns of `before` and `after` in Spark's words, when all events are of one table."""
+
+    @abstractmethod
+    def open(self, after: Position | None) -> None:
+        """Start reading after this position; from the beginning when there is none. `SourceGap` when it is gone."""
+
+    @abstractmethod
+    def read(self, wait: float) -> Captured | None:
+        """The next events; None when there were none within `wait` seconds."""
+
+    @property
+    @abstractmethod
+    def finished(self) -> bool:
+        """Whether the source has ended: no event will ever come again."""
+
+    def acknowledge(self, position: Position) -> None:  # noqa: B027 (most sources need not know)
+        """Everything up to here is safe downstream; the source may forget it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give up connections and files. Closing twice is fine, and so is opening again afterwards."""

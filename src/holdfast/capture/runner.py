@@ -1,0 +1,123 @@
+"""Reads one source into its inbox, in a thread, until it is told to stop or the source ends.
+
+Capture resumes from the last whole transaction in the inbox, never from a checkpoint, so a crash between reading and
+appending repeats nothing and skips nothing. It blocks while the inbox has no room: that is how back-pressure reaches
+the source.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from holdfast.model.errors import LogFull, LogQuota, LogReadOnly, SourceUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.capture.contract import Captured, Source
+    from holdfast.log.inbox import Inbox
+
+
+class CaptureState(Enum):
+    """What a capture is doing."""
+
+    READING = "reading"
+    BLOCKED = "blocked: the inbox has no room"
+    RETRYING = "retrying"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureStatus:
+    """Where a capture stands."""
+
+    source: str
+    state: CaptureState
+    captured: int
+    """Events appended by this process."""
+    end: int
+    """The last event in the inbox."""
+    error: str | None = None
+
+
+class Capture:
+    """The thread of one source."""
+
+    def __init__(
+        self,
+        source: Source,
+        inbox: Inbox,
+        *,
+        failed: Callable[[BaseException], None],
+        poll: float = 0.05,
+        retry_pause: float = 0.5,
+    ) -> None:
+        self.source = source
+        self.inbox = inbox
+        self._failed = failed
+        self._poll = poll
+        self._retry_pause = retry_pause
+        self._stop = threading.Event()
+        self._state = CaptureState.READING
+        self._captured = 0
+        self._error: str | None = None
+        self._thread = threading.Thread(target=self._run, name=f"capture-{source.name}", daemon=True)
+
+    def start(self) -> None:
+        """Start reading."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop reading; what was read is in the inbox when this returns."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.source.close()
+
+    def status(self) -> CaptureStatus:
+        """Where it stands now."""
+        return CaptureStatus(self.source.name, self._state, self._captured, self.inbox.end(), self._error)
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything the source will ever have is in the inbox."""
+        return self._state is CaptureState.FINISHED
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set() and self._state is not CaptureState.FINISHED:
+                self._read_until_trouble()
+        except BaseException as error:  # a thread must not end without a word
+            self._state, self._error = CaptureState.FAILED, str(error)
+            self._failed(error)
+            return
+        if self._state is not CaptureState.FINISHED:
+            self._state = CaptureState.STOPPED
+
+    def _read_until_trouble(self) -> None:
+        try:
+            self.source.open(self.inbox.position())
+            while not self._stop.is_set() and not self.source.finished:
+                self._take(self.source.read(self._poll))
+            if self.source.finished:
+                self._state = CaptureState.FINISHED
+        except (SourceUnavailable, LogFull, LogReadOnly) as error:
+            self._state, self._error = CaptureState.RETRYING, str(error)
+            self.source.close()
+            self._stop.wait(self._retry_pause)
+
+    def _take(self, captured: Captured | None) -> None:
+        while captured is not None and not self._stop.is_set():
+            try:
+                appended = self.inbox.append(captured.events, position=captured.position, timeout=self._poll)
+            except LogQuota as error:
+                self._state, self._error = CaptureState.BLOCKED, str(error)
+                continue
+            self._captured += appended.rows
+            self._state, self._error = CaptureState.READING, None
+            return

@@ -1,0 +1,7 @@
+"""The steps from events to output: SQL, functions on DataFrames, and a few that are ready made."""
+
+from __future__ import annotations
+
+from holdfast.process.steps import Step, applied, filter_rows, fingerprint, flatten, python, route, sql
+
+__all__ = ["Step", "applied", "filter_rows", "fingerprint", "flatten", "python", "route", "sql"]

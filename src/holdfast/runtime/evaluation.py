@@ -1,0 +1,119 @@
+"""A frame of Spark becomes parts of the outbox, in one pass over it.
+
+Each task streams its rows into a file of its own and returns one row that describes it; the driver publishes exactly
+the parts named in the returned rows, so what a failed or repeated task left behind is never seen. The rows are hashed
+by Spark on the way and only summed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from holdfast.log.parts import part_name, write_part
+from holdfast.log.values import Digest, PartRef
+from holdfast.model.steps import StepHook, no_hook
+from holdfast.runtime.publisher import Evaluation, Keep
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row
+
+_HASH = "__holdfast_hash"
+_WORD = 1 << 64
+_REPORT = "number INT, file STRING, rows BIGINT, length BIGINT, crc32c BIGINT, nbytes BIGINT, hash_sum STRING"
+
+
+@dataclass(frozen=True)
+class PartWriter:
+    """What runs in a task: writes its rows and reports them. It is sent to the executors."""
+
+    directory: str
+    epoch: int
+    generation: int
+    batch_id: int
+    keep: Keep
+    hook: StepHook = no_hook
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Spark's `mapInArrow`: all rows of a task in, one row about them out."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        number = context.partitionId() if context is not None else 0
+        hashing = _Hashing(batches)
+        part = self._write(number, hashing)
+        yield _report(number, part, hashing)
+
+    def _write(self, number: int, hashing: _Hashing) -> PartRef | None:
+        first = next(hashing, None)
+        if first is None:
+            return None
+        if self.keep is Keep.DIGEST:
+            for _ in hashing:
+                pass
+            return None
+        name = part_name(
+            epoch=self.epoch,
+            generation=self.generation,
+            batch_id=self.batch_id,
+            partition=number,
+            attempt=uuid4().int,
+        )
+        return write_part(Path(self.directory), name, _chained(first, hashing), first.schema, hook=self.hook)
+
+
+class _Hashing(Iterator[pa.RecordBatch]):
+    """Passes batches on without their hash column, and adds the hashes up."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self._batches = (batch for batch in batches if batch.num_rows)
+        self.rows = 0
+        self.sum = 0
+
+    def __next__(self) -> pa.RecordBatch:
+        batch = next(self._batches)
+        self.rows += batch.num_rows
+        self.sum = (self.sum + _sum_of(batch.column(_HASH))) % _WORD
+        return batch.drop_columns([_HASH])
+
+
+def _sum_of(hashes: pa.Int64Array) -> int:
+    """The sum of signed 64-bit hashes as it wraps around; halves, because Arrow's own sum refuses to overflow."""
+    low = pc.sum(pc.bit_wise_and(hashes, 0xFFFFFFFF)).as_py()
+    high = pc.sum(pc.shift_right(hashes, 32)).as_py()
+    return int((high << 32) + low)
+
+
+def _chained(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from rest
+
+
+def _report(number: int, part: PartRef | None, hashing: _Hashing) -> pa.RecordBatch:
+    about = (part.file, part.rows, part.length, part.crc32c, part.nbytes) if part else (None, hashing.rows, 0, 0, 0)
+    names = ("number", "file", "rows", "length", "crc32c", "nbytes", "hash_sum")
+    types = (pa.int32(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.int64(), pa.string())
+    values = (number, *about, str(hashing.sum))
+    return pa.RecordBatch.from_arrays(
+        [pa.array([value], kind) for value, kind in zip(values, types, strict=True)], names=list(names)
+    )
+
+
+def evaluated(frame: DataFrame, writer: PartWriter) -> Evaluation:
+    """Evaluate the frame once. This is the one action that runs on it."""
+    from pyspark.sql import functions as f
+
+    hashed = frame.withColumn(_HASH, f.xxhash64(*[f.col(f"`{name}`") for name in frame.columns]))
+    reports = sorted(hashed.mapInArrow(writer, _REPORT).collect(), key=lambda row: row.number)
+    digest = Digest(rows=sum(row.rows for row in reports), hash_sum=sum(int(row.hash_sum) for row in reports) % _WORD)
+    return Evaluation(digest, tuple(_part(row) for row in reports if row.file is not None))
+
+
+def _part(row: Row) -> PartRef:
+    return PartRef(file=row.file, rows=row.rows, length=row.length, crc32c=row.crc32c, nbytes=row.nbytes)

@@ -1,0 +1,204 @@
+"""Everything of a pipeline that is on disk, opened together and under one epoch. It starts no thread and no JVM.
+
+What the pipeline remembers is compared with what is there: an inbox that was removed or made anew, a checkpoint of
+Spark that does not fit the outbox. Each is explained; nothing is started afresh unasked.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from holdfast.checkpoint import SqliteStore
+from holdfast.log import DeadLetterLog, Inbox, InboxReader, Outbox
+from holdfast.log.disk import make_directory
+from holdfast.model.errors import LogMissing, PipelineDiverged
+from holdfast.runtime.agreement import Continuation, OutboxBatch, SparkStands, agree
+from holdfast.runtime.layout import Layout
+from holdfast.runtime.owner import Ownership, Takeover
+from holdfast.runtime.records import GENERATION, HISTORY, LOGS, Generation, Logs
+from holdfast.runtime.restarts import Exit, History
+from holdfast.runtime.spark_checkpoint import SparkCheckpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.checkpoint import CheckpointStore
+    from holdfast.model.positions import Position
+    from holdfast.model.steps import StepHook
+    from holdfast.runtime.plan import Plan
+
+
+class Accept(Enum):
+    """What a start may do about a checkpoint of Spark that is gone or does not fit."""
+
+    NOTHING = "nothing"
+    NEW_GENERATION = "new generation"
+    """Continue behind the newest published batch, with the state of stateful steps empty."""
+
+
+@dataclass
+class Ground:
+    """The open logs and stores of a pipeline, owned by this process."""
+
+    plan: Plan
+    layout: Layout
+    store: CheckpointStore
+    epoch: int
+    inboxes: Mapping[str, Inbox]
+    """By the name of the source."""
+    outbox: Outbox
+    dead_letters: DeadLetterLog
+    readers: Mapping[str, InboxReader]
+    """By the uuid of the inbox."""
+    opened: ExitStack
+    """Everything that is to be closed, the ownership last."""
+    hook: StepHook
+    checkpoint: SparkCheckpoint = field(init=False)
+
+    @classmethod
+    def open(cls, plan: Plan, *, takeover: Takeover, accept: Accept, hook: StepHook) -> Ground:
+        """Take ownership, open everything, and check that it belongs together."""
+        layout = Layout(plan.directory)
+        with ExitStack() as opened:
+            ownership = Ownership.take(layout.root, takeover=takeover)
+            opened.callback(ownership.release)
+            store = opened.enter_context(SqliteStore(layout.checkpoints))
+            epoch = store.take_over()
+            known = store.get(LOGS) or Logs()
+            inboxes = {
+                source.name: opened.enter_context(_inbox(source.name, plan, layout, known, epoch, hook))
+                for source in plan.sources
+            }
+            outbox = opened.enter_context(Outbox.open(layout.outbox, epoch=epoch, quota=plan.quotas.outbox, hook=hook))
+            _check_same_outbox(outbox, known)
+            store.put(LOGS, _with(known, inboxes, outbox), epoch=epoch)
+            dead_letters = opened.enter_context(DeadLetterLog.open(layout.dead_letters, epoch=epoch, hook=hook))
+            readers = {
+                inbox.uuid: opened.enter_context(InboxReader.open(layout.inbox(name)))
+                for name, inbox in inboxes.items()
+            }
+            ground = cls(plan, layout, store, epoch, inboxes, outbox, dead_letters, readers, opened, hook)
+            ground.settle_generation(accept)
+            ground.continuation()
+            _note_begin(store, epoch, plan)
+            ground.opened = opened.pop_all()
+        return ground
+
+    def continuation(self) -> Continuation:
+        """Where Spark goes on reading; `PipelineDiverged` when that cannot be said."""
+        found = agree(_stands(self.checkpoint), _published(self.outbox), self.checkpoint.initial)
+        for name, inbox in self.inboxes.items():
+            newest = max(ends.get(inbox.uuid, 0) for ends in (found.start, *found.recorded))
+            _check_holds(name, inbox, found.reads_from.get(inbox.uuid, 0), newest)
+        return found
+
+    def settle_generation(self, accept: Accept) -> None:
+        """Finish a change of generation that a crash cut short, and open a new one when that was accepted."""
+        recorded = self.store.get(GENERATION) or Generation(self.outbox.generation)
+        if recorded.number > self.outbox.generation:
+            self.outbox.open_generation(reason="a change of generation that was cut short")
+        self._enter(recorded)
+        if accept is Accept.NEW_GENERATION:
+            newest = self.outbox.newest()
+            fresh = Generation(recorded.number + 1, dict(newest.ends) if newest else recorded.initial)
+            self.store.put(GENERATION, fresh, epoch=self.epoch)
+            self.outbox.open_generation(reason="accepted at start")
+            self._enter(fresh)
+
+    def positions(self, ends: Mapping[str, int]) -> dict[str, Position]:
+        """Where each source stands after an offset."""
+        names = {inbox.uuid: name for name, inbox in self.inboxes.items()}
+        found = {
+            names[uuid]: self.readers[uuid].position_at(seq) for uuid, seq in ends.items() if uuid in names and seq
+        }
+        return {name: position for name, position in found.items() if position is not None}
+
+    def note_end(self, exit_: Exit, reason: str = "") -> None:
+        """Write down how the run ended."""
+        history = self.store.get(HISTORY) or History()
+        self.store.put(HISTORY, history.ended(exit_, reason), epoch=self.epoch)
+
+    def close(self) -> None:
+        """Close everything and give up the ownership."""
+        self.opened.close()
+
+    def _enter(self, generation: Generation) -> None:
+        make_directory(self.layout.spark(generation.number))
+        self.checkpoint = SparkCheckpoint(
+            self.layout.spark(generation.number), initial=generation.initial, hook=self.hook
+        )
+
+
+def _note_begin(store: CheckpointStore, epoch: int, plan: Plan) -> None:
+    now = datetime.now(UTC)
+    history = (store.get(HISTORY) or History()).begun(now)
+    history.check(plan.restarts, now)
+    store.put(HISTORY, history, epoch=epoch)
+
+
+def _inbox(name: str, plan: Plan, layout: Layout, known: Logs, epoch: int, hook: StepHook) -> Inbox:
+    directory = layout.inbox(name)
+    expected = known.inboxes.get(name)
+    if expected is not None and not directory.exists():
+        raise _not_the_inbox(name, f"{directory} is gone")
+    inbox = Inbox.open(directory, name=name, epoch=epoch, quota=plan.quotas.inbox, hook=hook)
+    if expected is not None and inbox.uuid != expected:
+        inbox.close()
+        raise _not_the_inbox(name, f"{directory} holds another inbox, {inbox.uuid} instead of {expected}")
+    return inbox
+
+
+def _not_the_inbox(name: str, why: str) -> LogMissing:
+    return LogMissing(
+        f"The inbox of source {name!r} is not the one this pipeline read before: {why}.",
+        kept="The outbox, the cursors and every sink are untouched.",
+        remedy="Put the directory back, or give the source a new name to read it from its beginning.",
+        source=name,
+    )
+
+
+def _check_same_outbox(outbox: Outbox, known: Logs) -> None:
+    if known.outbox is not None and outbox.uuid != known.outbox:
+        raise LogMissing(
+            f"The outbox is not the one this pipeline wrote before: it is {outbox.uuid} instead of {known.outbox}.",
+            kept="The inboxes, the cursors and every sink are untouched.",
+            remedy="Put the outbox's directory back; what it held cannot be told from the sinks.",
+        )
+
+
+def _check_holds(name: str, inbox: Inbox, reads_from: int, newest: int) -> None:
+    """What Spark has yet to read must be there, and what it has read must have been."""
+    first = inbox.retained().first_seq
+    if newest > inbox.end() or reads_from + 1 < first:
+        raise PipelineDiverged(
+            f"Spark goes on behind event {reads_from} of source {name!r} and has planned up to {newest}, but its inbox "
+            f"holds {first} to {inbox.end()}.",
+            kept="Inbox, outbox, cursors and sinks are untouched.",
+            remedy="The inbox or Spark's checkpoint is an older copy: put the newer one back, or continue in a new "
+            "generation.",
+            source=name,
+        )
+
+
+def _with(known: Logs, inboxes: Mapping[str, Inbox], outbox: Outbox) -> Logs:
+    return Logs({**known.inboxes, **{name: inbox.uuid for name, inbox in inboxes.items()}}, outbox.uuid)
+
+
+def _stands(checkpoint: SparkCheckpoint) -> SparkStands | None:
+    query_id = checkpoint.query_id()
+    if query_id is None:
+        return None
+    return SparkStands(
+        query_id=query_id,
+        planned=checkpoint.newest_planned(),
+        finished=checkpoint.newest_finished(),
+        ends=checkpoint.planned_ends(),
+    )
+
+
+def _published(outbox: Outbox) -> list[OutboxBatch]:
+    return [OutboxBatch(batch.batch_id, batch.query_id, batch.ends) for batch in outbox.remembered()]

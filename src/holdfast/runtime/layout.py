@@ -1,0 +1,36 @@
+"""Where the parts of a pipeline lie in its directory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The directory of one pipeline."""
+
+    root: Path
+
+    def inbox(self, source: str) -> Path:
+        """The inbox of a source."""
+        return self.root / "inbox" / source
+
+    @property
+    def outbox(self) -> Path:
+        """The outbox."""
+        return self.root / "outbox"
+
+    @property
+    def dead_letters(self) -> Path:
+        """The dead letters."""
+        return self.root / "dead"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The checkpoint store: cursors, history of runs, known sources."""
+        return self.root / "checkpoints.db"
+
+    def spark(self, generation: int) -> Path:
+        """Spark's checkpoint directory of a generation."""
+        return self.root / "spark" / str(generation)

@@ -1,0 +1,139 @@
+"""Who owns a pipeline's directory on this host: one process at a time.
+
+The lock says whether the owner lives; the fencing epoch says who may write. The lock alone would not do: a process that
+was taken for dead and wakes up again does not look at locks, but everything it writes carries its epoch.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import time
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.log.disk import make_directory
+from holdfast.model.errors import PipelineBusy
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_LOCK = "owner.lock"
+
+
+class Takeover(Enum):
+    """What to do when another process holds the directory."""
+
+    REFUSE = "refuse"
+    END = "end"
+    """End the recorded process, then take over."""
+    FENCE = "fence"
+    """Take over without ending it: it finds itself fenced at its next write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that wrote itself into the lock file. A process id alone may have been given to another since."""
+
+    pid: int
+    started: str
+
+    @classmethod
+    def this_process(cls) -> Self:
+        """Ourselves."""
+        return cls(os.getpid(), _started(os.getpid()) or "")
+
+    @property
+    def lives(self) -> bool:
+        """Whether that very process still runs."""
+        return _started(self.pid) == self.started
+
+
+class Ownership:
+    """The lock on a directory, held until `release` or the end of the process."""
+
+    def __init__(self, handle: int | None) -> None:
+        self._handle = handle
+
+    @classmethod
+    def take(cls, directory: Path, *, takeover: Takeover = Takeover.REFUSE, patience: float = 10.0) -> Self:
+        """Become the owner, or `PipelineBusy`."""
+        make_directory(directory)
+        handle = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        if not _locked(handle) and not cls._taken_over(handle, directory, takeover, patience):
+            os.close(handle)
+            return cls(None)
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, json.dumps(vars_of(Holder.this_process())).encode(), 0)
+        return cls(handle)
+
+    def release(self) -> None:
+        """Give the lock up. Releasing twice is fine."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    @staticmethod
+    def _taken_over(handle: int, directory: Path, takeover: Takeover, patience: float) -> bool:
+        """Whether the lock is ours after all; False when we go on without it."""
+        holder = _holder(handle)
+        if takeover is Takeover.FENCE:
+            return False
+        if takeover is Takeover.END and holder is not None:
+            _end(holder)
+            deadline = time.monotonic() + patience
+            while time.monotonic() < deadline:
+                if _locked(handle):
+                    return True
+                time.sleep(0.02)
+        os.close(handle)
+        raise PipelineBusy(
+            f"Process {holder.pid if holder else 'unknown'} owns {directory}.",
+            remedy="Stop it, or take over: `takeover=Takeover.END` ends it first.",
+            pid=holder.pid if holder else None,
+        )
+
+
+def vars_of(holder: Holder) -> dict[str, object]:
+    """The holder as it is written down."""
+    return {"pid": holder.pid, "started": holder.started}
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _holder(handle: int) -> Holder | None:
+    try:
+        document = json.loads(os.pread(handle, 4096, 0))
+        return Holder(int(document["pid"]), str(document["started"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _end(holder: Holder) -> None:
+    """End the process, with its group when it leads one: Spark's JVM and workers are in it."""
+    if not holder.lives:
+        return
+    if os.getpgid(holder.pid) == holder.pid:
+        os.killpg(holder.pid, signal.SIGKILL)
+    else:
+        os.kill(holder.pid, signal.SIGKILL)
+
+
+def _started(pid: int) -> str | None:
+    """When the process started, in the kernel's ticks since boot; None when there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    after_name = stat.rpartition(")")[2].split()
+    return None if after_name[0] in "ZX" else after_name[19]

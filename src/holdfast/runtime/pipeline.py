@@ -1,0 +1,230 @@
+"""The Python face: a pipeline is put together, run and asked how it is.
+
+    orders = (
+        Pipeline("orders", directory="data/orders")
+        .read(Generator(events=1_000_000))
+        .process(sql("SELECT after.* FROM events WHERE op <> 'd'"))
+        .write(Files("out"), Sqlite("orders.db", table="orders"))
+    )
+    orders.run()
+
+Each call returns a new pipeline; nothing starts before `run` or `start`.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.deliver import SinkSpec
+from holdfast.model.errors import LifecycleRefused, PipelineFailed
+from holdfast.model.steps import StepHook, no_hook
+from holdfast.runtime.engine import Engine
+from holdfast.runtime.ground import Accept
+from holdfast.runtime.lifecycle import State
+from holdfast.runtime.owner import Takeover
+from holdfast.runtime.plan import BatchLimits, Plan, Quotas
+from holdfast.runtime.processor import Processor, SparkProcessor
+from holdfast.runtime.session import SparkSettings, spark_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from holdfast.capture.contract import Source
+    from holdfast.deliver import Sink
+    from holdfast.ledger import Policy, StopRecord
+    from holdfast.process.steps import Step
+    from holdfast.runtime.restarts import Budget
+    from holdfast.runtime.status import PipelineStatus
+
+
+class Until(Enum):
+    """How long a run lasts."""
+
+    STOPPED = "stopped"
+    """Until somebody stops it, with SIGTERM for instance."""
+    CAUGHT_UP = "caught up"
+    """Until every source has ended and every sink has everything that came of it."""
+
+
+class Pipeline:
+    """Sources, steps and sinks under one name."""
+
+    def __init__(self, name: str, *, directory: str | Path | None = None) -> None:
+        self.name = name
+        self._directory = Path(directory) if directory is not None else Path("holdfast-data") / name
+        self._sources: tuple[Source, ...] = ()
+        self._steps: tuple[Step, ...] = ()
+        self._sinks: tuple[SinkSpec, ...] = ()
+        self._options: dict[str, object] = {}
+        self._engine: Engine | None = None
+
+    # Putting together
+
+    def read(self, *sources: Source) -> Pipeline:
+        """Read these sources too."""
+        return self._with(_sources=(*self._sources, *sources))
+
+    def process(self, *steps: Step) -> Pipeline:
+        """Take these steps too, in order."""
+        return self._with(_steps=(*self._steps, *steps))
+
+    def write(self, *sinks: Sink | SinkSpec) -> Pipeline:
+        """Deliver to these sinks too; a bare sink is required and named after its kind."""
+        specs = [sink if isinstance(sink, SinkSpec) else SinkSpec(name=sink.kind, sink=sink) for sink in sinks]
+        return self._with(_sinks=(*self._sinks, *specs))
+
+    def commit(self, policy: Policy) -> Pipeline:
+        """Let this policy decide what is committed."""
+        return self._with(_options={**self._options, "policy": policy})
+
+    def batch(self, limits: BatchLimits) -> Pipeline:
+        """Bound the micro-batches."""
+        return self._with(_options={**self._options, "batch": limits})
+
+    def quotas(self, quotas: Quotas) -> Pipeline:
+        """Bound the disk that the logs use."""
+        return self._with(_options={**self._options, "quotas": quotas})
+
+    def restarts(self, budget: Budget) -> Pipeline:
+        """Bound how often it may fail."""
+        return self._with(_options={**self._options, "restarts": budget})
+
+    def spark(self, settings: SparkSettings) -> Pipeline:
+        """Run Spark with these settings."""
+        return self._with(_options={**self._options, "spark": settings})
+
+    def output_mode(self, mode: str) -> Pipeline:
+        """Spark's output mode of a query with state: `append` or `update`."""
+        return self._with(_options={**self._options, "output_mode": mode})
+
+    def plan(self) -> Plan:
+        """What was put together, checked."""
+        return Plan(
+            name=self.name,
+            directory=self._directory,
+            sources=self._sources,
+            steps=self._steps,
+            sinks=self._sinks,
+            **self._options,  # type: ignore[arg-type]
+        )
+
+    # Running
+
+    def start(
+        self,
+        *,
+        takeover: Takeover = Takeover.REFUSE,
+        accept: Accept = Accept.NOTHING,
+        hook: StepHook = no_hook,
+        processor: Callable[[], Processor] | None = None,
+    ) -> None:
+        """Start and return: capture and lanes work, Spark comes up behind them."""
+        if self._engine is not None and not self._engine.state.is_over:
+            raise LifecycleRefused(f"Pipeline {self.name!r} runs already.", remedy="Stop it first.")
+        plan = self.plan()
+        self._engine = Engine(plan, processor or _in_spark(plan, hook), takeover=takeover, accept=accept, hook=hook)
+        self._engine.start()
+
+    def run(
+        self,
+        *,
+        until: Until = Until.STOPPED,
+        drain_within: float = 30.0,
+        takeover: Takeover = Takeover.REFUSE,
+        accept: Accept = Accept.NOTHING,
+        processor: Callable[[], Processor] | None = None,
+        started: Callable[[], None] = lambda: None,
+    ) -> StopRecord | None:
+        """Start, wait, and drain; SIGTERM and SIGINT drain too. Raises what ended the pipeline, if something did.
+
+        :param processor: what runs the steps instead of Spark, for tests.
+        :param started: called once capture and lanes work.
+        """
+        self.start(takeover=takeover, accept=accept, processor=processor)
+        started()
+        with _asked_to_stop() as asked:
+            while not asked.is_set() and not self.wait(until=until, timeout=0.2):
+                pass
+        return self.drain(within=drain_within)
+
+    def wait(self, *, until: Until = Until.STOPPED, timeout: float | None = None) -> bool:
+        """Wait for it; False when it was not so in time. A pipeline that failed is over too: `drain` says why."""
+        return self.engine.wait(caught_up=until is Until.CAUGHT_UP, timeout=timeout)
+
+    def drain(self, *, within: float = 30.0) -> StopRecord | None:
+        """Stop in order and say what remains."""
+        engine = self.engine
+        if engine.state.is_over:
+            engine.stop()
+            raise _ended(self.name, engine)
+        return engine.drain(within)
+
+    def stop(self) -> None:
+        """Stop now."""
+        self.engine.stop()
+
+    def pause(self) -> None:
+        """Admit nothing new; lanes finish what is published."""
+        self.engine.pause()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self.engine.resume()
+
+    def status(self) -> PipelineStatus:
+        """Where everything stands."""
+        return self.engine.status()
+
+    @property
+    def engine(self) -> Engine:
+        """The run of this pipeline in this process."""
+        if self._engine is None:
+            raise LifecycleRefused(f"Pipeline {self.name!r} was not started.", remedy="Call `start` or `run` first.")
+        return self._engine
+
+    def _with(self, **changes: object) -> Pipeline:
+        other = Pipeline(self.name, directory=self._directory)
+        other.__dict__.update({**self.__dict__, "_engine": None, **changes})
+        return other
+
+
+def _in_spark(plan: Plan, hook: StepHook) -> Callable[[], Processor]:
+    schemas = {source.name: source.schema for source in plan.sources if source.schema}
+    typed = schemas if len(plan.sources) == len(schemas) == 1 else {}
+    return lambda: SparkProcessor(
+        lambda: spark_session(plan.spark), plan.steps, schemas=typed, output_mode=plan.output_mode, hook=hook
+    )
+
+
+def _ended(name: str, engine: Engine) -> Exception:
+    error = engine.error
+    if isinstance(error, Exception) and engine.state is not State.FAILED:
+        return error
+    failed = PipelineFailed(
+        f"Pipeline {name!r} failed: {error}",
+        kept="What was captured is in the inbox, and every sink stands where its cursor says.",
+        remedy="Mend the cause and start it again; it goes on where it stopped.",
+        pipeline=name,
+    )
+    failed.__cause__ = error
+    return failed
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[threading.Event]:
+    """An event that SIGTERM and SIGINT set, where this thread may listen to signals."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = {number: signal.signal(number, lambda *_: asked.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,89 @@
+"""What a pipeline is declared to be: a value, checked when it is made. It starts nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.ledger import Policy, Required
+from holdfast.model.errors import InvalidPipeline
+from holdfast.process.steps import Step
+from holdfast.runtime.restarts import Budget
+from holdfast.runtime.session import SparkSettings
+
+if TYPE_CHECKING:
+    from holdfast.capture.contract import Source
+    from holdfast.deliver import SinkSpec
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """How large a micro-batch may grow, and how long an event may wait for one."""
+
+    max_events: int = 50_000
+    max_bytes: int = 16 * _MIB
+    max_wait: timedelta = timedelta(milliseconds=200)
+    """How long the first event of a batch waits for more before the batch is admitted."""
+    respect_source_tx: bool = True
+    """Whether a batch always holds whole transactions, however large they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """How much disk the logs may use before what feeds them has to wait."""
+
+    inbox: int | None = 4096 * _MIB
+    """Bytes per source; capture waits."""
+    outbox: int | None = 4096 * _MIB
+    """Bytes; Spark is given no new batch."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole pipeline."""
+
+    name: str
+    directory: Path
+    sources: Sequence[Source]
+    sinks: Sequence[SinkSpec]
+    steps: Sequence[Step] = ()
+    policy: Policy = field(default_factory=Required)
+    batch: BatchLimits = field(default_factory=BatchLimits)
+    quotas: Quotas = field(default_factory=Quotas)
+    restarts: Budget = field(default_factory=Budget)
+    spark: SparkSettings = field(default_factory=SparkSettings)
+    output_mode: str = "append"
+
+    def __post_init__(self) -> None:
+        for what, names in (
+            ("pipeline", [self.name]),
+            ("source", [source.name for source in self.sources]),
+            ("sink", [sink.name for sink in self.sinks]),
+        ):
+            _check_names(what, names)
+        if not self.sources or not self.sinks:
+            raise _invalid(f"Pipeline {self.name!r} has no {'source' if not self.sources else 'sink'}.", "Add one.")
+        if self.batch.max_events < 1 or self.batch.max_bytes < 1:
+            raise _invalid(f"{self.batch} admits nothing.", "Give limits from 1 on.")
+
+
+def _check_names(what: str, names: Sequence[str]) -> None:
+    for name, times in Counter(names).items():
+        if not _NAME.fullmatch(name):
+            raise _invalid(
+                f"{name!r} is not a name for a {what}.", "Use up to 63 of a-z, 0-9, - and _, not starting with - or _."
+            )
+        if times > 1:
+            raise _invalid(f"There are {times} {what}s named {name!r}.", "Give each a name of its own.")
+
+
+def _invalid(what: str, remedy: str) -> InvalidPipeline:
+    return InvalidPipeline(what, remedy=remedy)

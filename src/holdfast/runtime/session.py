@@ -1,0 +1,80 @@
+"""The Spark application that pipelines share, and the settings it is started with.
+
+Each default stands here with the reason it was chosen; the figures are in docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from holdfast.model.errors import SparkUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing"
+
+DEFAULTS: Mapping[str, str] = {
+    # A deep plan overflows the stack of the stream's thread. C1 alone and the serial collector start in a third less
+    # time and cost nothing that a micro-batch of this size notices.
+    "spark.driver.extraJavaOptions": "-Xss8m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.session.timeZone": "UTC",
+    # With format 1 a replayed batch may read a state file of the same name with other content, and count wrong.
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Two log writes a batch cost a third with the plain manager; format 2 makes it safe.
+    "spark.sql.streaming.checkpointFileManagerClass": f"{_CHECKPOINTS}.FileSystemBasedCheckpointFileManager",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "100",
+    # One small file per task and state store: more partitions than cores only add files.
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.python.worker.reuse": "true",
+    # How long a query without news sleeps before it asks the source again, in milliseconds.
+    "spark.sql.streaming.pollingDelay": "5",
+    "spark.sql.streaming.metricsEnabled": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """Where Spark runs, and what differs from our defaults."""
+
+    master: str = "local[*]"
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+def spark_session(settings: SparkSettings, *, app_name: str = "holdfast") -> SparkSession:
+    """A session with a state of its own; the first call in a process starts the JVM, later ones share it."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    from holdfast.log.datasource import Inboxes
+
+    builder = SparkSession.builder.master(settings.master).appName(app_name)
+    for name, value in {**DEFAULTS, **settings.conf}.items():
+        builder = builder.config(name, value)
+    try:
+        session = builder.getOrCreate().newSession()
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise SparkUnavailable(
+            f"Spark does not start with master {settings.master!r} ({type(error).__name__}: {error}).",
+            kept="Capture and delivery go on without it; nothing is lost.",
+            remedy="Check JAVA_HOME (Java 17 or 21) and that the master answers.",
+        ) from error
+    session.dataSource.register(Inboxes)
+    return session

@@ -1,0 +1,39 @@
+"""Where a pipeline stands, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holdfast.runtime.lifecycle import State
+
+if TYPE_CHECKING:
+    from holdfast.capture.runner import CaptureStatus
+    from holdfast.deliver import DeliveryStatus
+    from holdfast.runtime.publisher import Replay
+
+
+@dataclass(frozen=True, slots=True)
+class SparkStatus:
+    """What Spark is doing."""
+
+    active: bool
+    batch_id: int | None
+    """The newest batch published in this generation."""
+    restarts: int
+    """How often the query was started again in this process."""
+    replays: Sequence[Replay]
+    """Batches that Spark ran again, newest last."""
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineStatus:
+    """A pipeline from its sources to its sinks."""
+
+    name: str
+    state: State
+    error: str | None
+    captures: Sequence[CaptureStatus]
+    spark: SparkStatus
+    delivery: DeliveryStatus

@@ -1,0 +1,79 @@
+"""One process owns a pipeline's directory; another is refused, ends it, or goes on without the lock."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.model.errors import PipelineBusy
+from holdfast.runtime.owner import Holder, Ownership, Takeover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from holdfast.runtime.owner import Ownership
+held = Ownership.take(Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+@pytest.mark.req("D3")
+def test_a_second_process_is_refused_and_told_who_owns_it(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+    with pytest.raises(PipelineBusy, match=f"Process {holder.pid} owns"):
+        Ownership.take(tmp_path)
+
+
+def test_taking_over_ends_the_owner_first(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+    ownership = Ownership.take(tmp_path, takeover=Takeover.END)
+    assert holder.wait(10) == -signal.SIGKILL
+    ownership.release()
+
+
+def test_taking_over_ends_an_owner_that_was_stopped(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+    os.kill(holder.pid, signal.SIGSTOP)
+    Ownership.take(tmp_path, takeover=Takeover.END).release()
+    assert holder.wait(10) == -signal.SIGKILL
+
+
+def test_fencing_leaves_the_owner_alive(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+    Ownership.take(tmp_path, takeover=Takeover.FENCE).release()
+    assert holder.poll() is None
+
+
+def test_a_dead_owner_holds_nothing(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+    holder.kill()
+    holder.wait()
+    Ownership.take(tmp_path).release()
+
+
+def test_after_release_the_next_one_may_have_it(tmp_path: Path) -> None:
+    Ownership.take(tmp_path).release()
+    Ownership.take(tmp_path).release()
+
+
+def test_a_process_id_that_was_given_to_another_is_not_the_holder() -> None:
+    assert Holder.this_process().lives
+    assert not Holder(os.getpid(), "1").lives

@@ -1,0 +1,37 @@
+"""A pipeline without a JVM as a process of its own, to be stopped, continued, terminated and killed.
+
+    python -m tests.support.local_process DIRECTORY EVENTS [TAKEOVER]
+
+Says `started` when it runs, and how it ended.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from holdfast import Generator, HoldfastError, Pace, Takeover, Until
+from holdfast.testing import LocalProcessor
+from tests.support.crash.orders import orders
+from tests.support.local_pipelines import pipeline
+
+
+def main(directory: str, events: str, takeover: str = "refuse") -> None:
+    """Run until the orders are delivered, SIGTERM comes, or somebody else takes over."""
+    source = Generator(events=int(events), transactions=(3, 7, 1), chunk=20, pace=Pace(rate=2000))
+    whole = pipeline(Path(directory), source)
+    try:
+        whole.run(
+            until=Until.CAUGHT_UP,
+            drain_within=10,
+            takeover=Takeover(takeover),
+            processor=lambda: LocalProcessor(orders),
+            started=lambda: print("started", flush=True),
+        )
+        print(f"ended {whole.engine.state.value}", flush=True)
+    except HoldfastError as error:
+        print(f"ended {error.code} {error}", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
