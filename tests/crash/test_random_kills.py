@@ -1,0 +1,18 @@
+"""A few random kills of a loaded pipeline in Spark; `make crash` does a hundred."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.crash.killing import Campaign
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.req("D1", "X5")
+@pytest.mark.timeout(400)
+def test_random_kills_lose_and_double_nothing(tmp_path: Path) -> None:
+    Campaign(tmp_path / "pipeline", seed=7, events=30_000, longest=30).run(3)

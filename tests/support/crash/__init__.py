@@ -1,0 +1,1 @@
+"""Ends a whole pipeline at chosen moments and looks from outside at what is left."""

@@ -1,0 +1,96 @@
+"""The pipeline that is crashed: made-up orders through a driver without a JVM into files and SQLite.
+
+Order n is dropped by the steps when 10 divides it, and refused by the SQLite table when 97 does, so every stage has
+something to do. It runs in a process of its own; see `tests.support.crash.zygote`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import threading
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from holdfast.capture import Generator
+from holdfast.deliver import SinkSpec
+from holdfast.runtime import BatchLimits, Budget, Pipeline, Quotas
+from holdfast.sinks import Files, Sqlite
+from holdfast.testing.driver import LocalProcessor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EVENTS = 400
+BATCH = 60
+TRANSACTIONS = (3, 7, 1, 12)
+INBOX_QUOTA = 60_000
+"""Less than all events take, so that the inbox is trimmed and capture has to wait for that."""
+
+
+class Watch:
+    """A step hook that counts, and ends the process when a step is reached for the n-th time."""
+
+    def __init__(self, fatal: str | None = None, occurrence: int = 1) -> None:
+        self.counts: Counter[str] = Counter()
+        self._fatal = fatal
+        self._occurrence = occurrence
+        self._lock = threading.Lock()
+
+    def __call__(self, step: str, /) -> None:
+        with self._lock:
+            self.counts[step] += 1
+            if step == self._fatal and self.counts[step] == self._occurrence:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def orders(events: pa.Table) -> pa.Table:
+    """What the steps make of the events: their numbers, without those that 10 divides."""
+    n = events["position"].cast(pa.int64())
+    chosen = events.select(["seq", "source", "event_id", "key", "tx_id", "tx_end"]).append_column("n", n)
+    return chosen.filter(pc.not_equal(pc.subtract(n, pc.multiply(pc.divide(n, 10), 10)), 0))
+
+
+def prepare(directory: Path) -> None:
+    """Make the table, which refuses every 97th order."""
+    db = sqlite3.connect(directory / "sink.db")
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("PRAGMA synchronous=FULL")
+    db.execute(
+        "CREATE TABLE orders (seq INTEGER, source TEXT, event_id TEXT, key TEXT, tx_id TEXT, tx_end BOOLEAN, "
+        "n INTEGER CHECK (n % 97 <> 0))"
+    )
+    db.commit()
+    db.close()
+    descriptor = os.open(directory, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+
+
+def pipeline(directory: Path, *, events: int = EVENTS, transactions: tuple[int, ...] = TRANSACTIONS) -> Pipeline:
+    """The pipeline, with everything it keeps below `directory`."""
+    return (
+        Pipeline("orders", directory=directory / "pipeline")
+        .read(Generator(events=events, transactions=transactions, chunk=50))
+        .write(
+            SinkSpec(name="archive", sink=Files(directory / "files"), max_inflight=3),
+            SinkSpec(name="table", sink=Sqlite(directory / "sink.db", table="orders")),
+        )
+        .batch(BatchLimits(max_events=BATCH, max_wait=timedelta(0)))
+        .quotas(Quotas(inbox=INBOX_QUOTA))
+        .restarts(Budget(failures=10_000))
+    )
+
+
+def run(directory: Path, watch: Watch, *, make: Callable[[Path], Pipeline] = pipeline, patience: float = 60) -> None:
+    """Run the pipeline until everything is delivered, and drain it."""
+    whole = make(directory)
+    whole.start(processor=lambda: LocalProcessor(orders, hook=watch), hook=watch)
+    assert whole.engine.wait(caught_up=True, timeout=patience), whole.status()
+    whole.drain(within=patience)
