@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test model spec bench requirements docs
+.PHONY: help setup java run check test model spec crash bench requirements docs
 
 PY := .venv/bin/python
 
@@ -12,8 +12,11 @@ help: ## This list
 setup:
 	@PYTHON="$(PYTHON)" scripts/setup
 
-run: setup ## A demonstration of the ledger: answers out of order, a kill -9, a restart that doubles nothing
-	@$(PY) examples/ledger_demo.py
+run: setup java ## Made-up orders through Spark into Parquet and SQLite; kill it, run it again, see it reconciled
+	@$(PY) examples/orders.py
+
+java:
+	@scripts/java > /dev/null
 
 check: setup ## Format, lint, strict types, import direction, docs links, generated docs up to date
 	@.venv/bin/ruff format --check --quiet . || { echo "check: run .venv/bin/ruff format"; exit 1; }
@@ -23,12 +26,15 @@ check: setup ## Format, lint, strict types, import direction, docs links, genera
 	@$(PY) -m tests.support.requirements --check
 	@echo "check: all clean"
 
-test: setup ## All tests, on real servers that it installs and starts by itself
+test: setup java ## All tests, on real servers that it installs and starts by itself
 	@$(PY) -m pytest -n 2 --dist worksteal
 	@echo "test: all passed"
 
 model: setup ## The exhaustive exploration of the ledger, more than 11 million states (about half an hour)
 	@$(PY) -m tests.model.full
+
+crash: setup java ## The crash matrix and random kills in Spark, reconciled from outside; KILLS=n SEED=n
+	@$(PY) -m tests.crash.campaign --kills $(or $(KILLS),100) --seed $(or $(SEED),1)
 
 spec: setup ## TLC over the TLA+ specification of the ledger
 	@scripts/spec
