@@ -101,6 +101,7 @@ class Capture:
 
     def _read_until_trouble(self) -> None:
         try:
+            self.inbox.forget_unfinished()
             self.source.open(self.inbox.position())
             while not self._stop.is_set() and not self.source.finished:
                 self._take(self.source.read(self._poll))

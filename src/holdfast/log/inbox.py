@@ -102,6 +102,12 @@ class Inbox:
                 self._wait_for_room(timeout)
             return self._store.append(events, position, keys)
 
+    def forget_unfinished(self) -> None:
+        """Forget a transaction that was begun and not ended: its source is about to be read again from `position`."""
+        with self._lock:
+            if self._store.is_in_transaction:
+                self._store.forget_unfinished()
+
     def push(
         self, events: pa.RecordBatch, *, keys: Sequence[str] | None = None, timeout: float | None = None
     ) -> Future[Appended]:

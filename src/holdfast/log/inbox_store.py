@@ -106,6 +106,13 @@ class InboxStore:
         with self.log.index.reading() as db:
             return Trimmed(rows, gone.nbytes, control.retained(db))
 
+    def forget_unfinished(self) -> None:
+        """Forget the rows behind the last transaction end, as opening the log does."""
+        with self.log.index.committing() as db:
+            drop_unfinished(db)
+            state = read_state(db)
+        self.state = state
+
     @property
     def is_in_transaction(self) -> bool:
         """Whether a transaction was begun by an append and not yet ended by one."""

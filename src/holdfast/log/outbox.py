@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from holdfast.log import outbox_index as rows
 from holdfast.log.clock import Clock, utc_now
@@ -242,9 +243,12 @@ def _diverged(published: Published, batch: NewBatch) -> BatchDiverged:
 
 
 def _in_order(table: pa.Table) -> pa.Table:
+    """The events of one source by their number, source after source: so the rows of a transaction are neighbours."""
     if "seq" not in table.column_names:
         return table
+    is_mixed = "source" in table.column_names and len(pc.unique(table["source"])) > 1
     seqs = table["seq"].to_numpy()
-    if bool(np.all(seqs[1:] >= seqs[:-1])):
+    if not is_mixed and bool(np.all(seqs[1:] >= seqs[:-1])):
         return table
-    return table.take(pa.array(np.argsort(seqs, kind="stable")))
+    keys = ["source", "seq"] if is_mixed else ["seq"]
+    return table.take(pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pytest
@@ -110,8 +112,6 @@ class TestSources:
 
     @staticmethod
     def numbers(tmp_path: Path) -> dict[str, list[int]]:
-        import sqlite3
-
         with sqlite3.connect(tmp_path / "sink.db") as db:
             rows = db.execute("SELECT source, n FROM orders ORDER BY rowid").fetchall()
         return {name: [n for source, n in rows if source == name] for name in {source for source, _ in rows}}
@@ -129,3 +129,14 @@ class TestSources:
         run(pipeline(tmp_path, Generator("one", events=295), Generator("two", events=155)))
         expected = {"one": list(range(1, 296)), "two": list(range(1, 156))}
         assert self.numbers(tmp_path) == {name: [n for n in ns if n % 10] for name, ns in expected.items()}
+
+    @pytest.mark.req("D5")
+    def test_the_rows_of_a_transaction_are_neighbours_in_every_sink(self, tmp_path: Path) -> None:
+        one = Generator("one", events=300, transactions=(7, 12))
+        two = Generator("two", events=300, transactions=(5,))
+        run(pipeline(tmp_path, one, two))
+        with sqlite3.connect(tmp_path / "sink.db") as db:
+            rows = db.execute("SELECT source, tx_id FROM orders ORDER BY rowid").fetchall()
+        runs = [key for key, _ in groupby(rows)]
+        assert len(runs) == len(set(runs))
+        assert {source for source, _ in runs} == {"one", "two"}
