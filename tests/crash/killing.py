@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,53 +17,67 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Campaign:
-    """One pipeline and its many lives."""
+    """One pipeline and its many lives: a third of them end while Spark is starting, the others under load."""
 
-    def __init__(self, directory: Path, *, seed: int, events: int = 200_000, longest: float = 25.0) -> None:
+    def __init__(self, directory: Path, *, seed: int, events: int = 200_000) -> None:
         self._directory = directory
         self._events = events
-        self._longest = longest
         self._random = Random(seed)
         directory.mkdir(parents=True)
 
     def run(self, kills: int) -> str:
         """Kill so many times, let it run to its end, compare, and tell in a sentence. Raises when it is not exact."""
-        grown = 0
+        loaded = 0
         for number in range(1, kills + 1):
-            had = self._rows()
-            self._live(self._random.uniform(1.0, self._longest))
-            grown += self._rows() > had
+            loaded += self._life_that_is_killed()
             print(f"crash: kill {number} of {kills}, {self._rows():,} rows in the table", flush=True)
-        self._live(None)
+        assert self._begin().wait(1800) == 0
         expected = [n for n in range(1, self._events + 1) if n % 10]
         assert table_numbers(self._directory / "sink.db") == expected
         assert file_numbers(self._directory / "files") == expected
         return (
-            f"{kills} kills of the whole process group, at random moments up to {self._longest:.0f} s into a life; "
-            f"rows reached the sinks in {grown} of those lives. {len(expected):,} rows in each sink: none lost, none "
-            "doubled, all in order."
+            f"{kills} kills of the whole process group at random moments, {loaded} of them under load and the others "
+            f"while Spark was starting. {len(expected):,} rows in each sink: none lost, none doubled, all in order."
         )
 
-    def _live(self, seconds: float | None) -> None:
-        """One life of the pipeline; killed after so many seconds, or let run to its end."""
-        process = subprocess.Popen(
+    def _life_that_is_killed(self) -> bool:
+        """One life of the pipeline; True when rows reached the table in it."""
+        before = self._rows()
+        process = self._begin()
+        if self._random.random() < 1 / 3:
+            time.sleep(self._random.uniform(0, 12))
+        else:
+            self._wait_for_rows_above(before, process)
+            time.sleep(self._random.uniform(0, 4))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        _wait_for_group_to_end(process.pid)
+        return self._rows() > before
+
+    def _begin(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
             [sys.executable, "-m", "tests.support.spark_process", str(self._directory), str(self._events)],
             cwd=ROOT,
             start_new_session=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        try:
-            process.wait(seconds if seconds is not None else 1800)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            _wait_for_group_to_end(process.pid)
-        assert seconds is not None or process.returncode == 0
+
+    def _wait_for_rows_above(self, before: int, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + 120
+        while self._rows() <= before:
+            assert process.poll() is None, "the pipeline ended by itself: give it more events"
+            assert time.monotonic() < deadline, "no row came for two minutes"
+            time.sleep(0.05)
 
     def _rows(self) -> int:
-        path = self._directory / "sink.db"
-        return len(table_numbers(path)) if path.exists() and path.stat().st_size > 8192 else 0
+        db = sqlite3.connect(self._directory / "sink.db")
+        try:
+            return int(db.execute("SELECT count(*) FROM orders").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0  # the table is not there yet
+        finally:
+            db.close()
 
 
 def _wait_for_group_to_end(group: int) -> None:

@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 @pytest.mark.req("D1", "X5")
 @pytest.mark.timeout(400)
 def test_random_kills_lose_and_double_nothing(tmp_path: Path) -> None:
-    Campaign(tmp_path / "pipeline", seed=7, events=30_000, longest=30).run(3)
+    Campaign(tmp_path / "pipeline", seed=7, events=60_000).run(3)
