@@ -52,7 +52,7 @@ def _postgres(run: Path) -> Iterator[str]:
     """A PostgreSQL of the PyPI wheel, or Debian's; as root it runs as `nobody`, since it refuses root."""
     import psycopg
 
-    programs, data, port = _postgres_programs(), run / "postgres", _free_port()
+    programs, data, port = _postgres_programs(), run / "postgres", free_port()
     data.mkdir(mode=0o700)
     user = _NOBODY if os.geteuid() == 0 else None
     if user is not None:
@@ -135,7 +135,8 @@ def _until_ready(process: subprocess.Popen[bytes], log: Path, probe: Callable[[]
             return
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody uses at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

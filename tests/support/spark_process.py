@@ -10,12 +10,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from holdfast import BatchLimits, Until
-from tests.support.spark_pipelines import stateless
+from tests.support import spark_pipelines
 
 
-def main(directory: str, events: str) -> None:
+def main(directory: str, events: str, kind: str = "stateless", master: str = "local[2]") -> None:
     """Run until everything is delivered."""
-    whole = stateless(Path(directory), events=int(events)).batch(
+    make = getattr(spark_pipelines, kind)
+    whole = make(Path(directory), events=int(events), master=master).batch(
         BatchLimits(max_events=2000, max_wait=timedelta(milliseconds=50))
     )
     whole.run(until=Until.CAUGHT_UP, started=lambda: print("started", flush=True))

@@ -73,6 +73,7 @@ class Engine:
         self._replays: list[Replay] = []
         self._restarts = 0
         self._pending_ack: dict[str, Position] = {}
+        self._told: dict[str, Position] = {}
         self._is_open = False
         self.stop_record: StopRecord | None = None
 
@@ -153,6 +154,7 @@ class Engine:
         self._end_threads()
         if not self._life.state.is_over:
             self.stop_record = self.delivery.stop()
+            self.ground.note_end(Exit.OK, "stopped without draining")
             self._become(State.STOPPED)
         self.delivery.close()
         self._note_failure()
@@ -251,6 +253,7 @@ class Engine:
                 initial=ground.checkpoint.initial,
                 recorded=continuation.recorded,
                 max_wait=batch.max_wait.total_seconds(),
+                max_partitions=batch.max_partitions,
             ),
             checkpoint=ground.checkpoint.directory,
             parts=ground.outbox.parts_directory,
@@ -308,6 +311,8 @@ class Engine:
                     self._end_by(error)
                 else:
                     log.warning("keeping house failed, it is tried again: %s", error)
+            except Exception as error:  # a sync that failed once must not be trusted when it succeeds later
+                self._end_by(error)
 
     def _sync_spark(self) -> None:
         """Make Spark's newest finished batch survive a loss of power, then let the inboxes forget what it read."""
@@ -353,7 +358,10 @@ class Engine:
         for capture in self.captures:
             name = capture.source.name
             if name in pending and name in synced.positions:
-                capture.source.acknowledge(earliest([pending[name], synced.positions[name]]))
+                safe = earliest([pending[name], synced.positions[name]])
+                if safe != self._told.get(name):
+                    capture.source.acknowledge(safe)
+                    self._told[name] = safe
 
     # Ending
 

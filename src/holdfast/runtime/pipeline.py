@@ -126,9 +126,12 @@ class Pipeline:
         """Start and return: capture and lanes work, Spark comes up behind them."""
         if self._engine is not None and not self._engine.state.is_over:
             raise LifecycleRefused(f"Pipeline {self.name!r} runs already.", remedy="Stop it first.")
+        if self._engine is not None and self._engine.is_open:
+            self._engine.stop()  # it failed, and nobody has closed it since
         plan = self.plan()
-        self._engine = Engine(plan, processor or _in_spark(plan, hook), takeover=takeover, accept=accept, hook=hook)
-        self._engine.start()
+        engine = Engine(plan, processor or _in_spark(plan, hook), takeover=takeover, accept=accept, hook=hook)
+        engine.start()
+        self._engine = engine
 
     def run(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -34,6 +35,8 @@ class BatchLimits:
     """How long the first event of a batch waits for more before the batch is admitted."""
     respect_source_tx: bool = True
     """Whether a batch always holds whole transactions, however large they are."""
+    max_partitions: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """How many tasks of Spark read a large batch; a small one is read by one."""
 
 
 @dataclass(frozen=True, slots=True)

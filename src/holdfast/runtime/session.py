@@ -76,5 +76,8 @@ def spark_session(settings: SparkSettings, *, app_name: str = "holdfast") -> Spa
             kept="Capture and delivery go on without it; nothing is lost.",
             remedy="Check JAVA_HOME (Java 17 or 21) and that the master answers.",
         ) from error
+    for name, value in settings.conf.items():
+        if session.conf.isModifiable(name):
+            session.conf.set(name, value)
     session.dataSource.register(Inboxes)
     return session
