@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint.cursors import CURSORS
@@ -26,6 +27,8 @@ class TestingStore(MemoryStore):
     def __init__(self, shelf: Shelf) -> None:
         super().__init__(shelf)
         self.failing: Exception | None = None
+        self.next_failures: deque[Exception | None] = deque()
+        """What the next commits fail with, one after the other; None for one that succeeds."""
         self.written: list[Cursors] = []
         self.writing = threading.Event()
         self._door = threading.Event()
@@ -42,8 +45,9 @@ class TestingStore(MemoryStore):
     def commit(self, commit: Commit) -> Mapping[str, int]:
         self.writing.set()
         assert self._door.wait(LIMIT)
-        if self.failing is not None:
-            raise self.failing
+        failure = self.next_failures.popleft() if self.next_failures else self.failing
+        if failure is not None:
+            raise failure
         done = super().commit(commit)
         cursors = self.get(CURSORS)
         assert cursors is not None

@@ -98,19 +98,29 @@ def test_batches_keep_their_place_while_they_wait_for_a_permit(world: World) -> 
     assert sorted(sink.vault.batches) == list(range(1, 13))
 
 
-def test_a_sink_that_is_probed_or_asked_is_asked_nothing_else_meanwhile(world: World) -> None:
-    world.publish(6)
-    sink = ConcurrentSink(refuses=lambda row: str(row["id"]).endswith("-1"))
+def test_a_sink_is_probed_only_when_no_delivery_is_under_way(world: World) -> None:
+    world.publish(2)
+    doors, seen = Doors([2]), []
+
+    def before(batch: SinkBatch) -> None:
+        if batch.oseq == 1:
+            doors.wait_inside(2)
+        doors(batch)
+
+    sink = ConcurrentSink(before=before, refuses=lambda row: row["id"] == "1-1")
     probe = sink.probe
 
-    def alone(batch: SinkBatch) -> None:
-        assert sink.calls.at_once == 0
+    def watched(batch: SinkBatch) -> None:
+        seen.append(sink.calls.at_once)
         probe(batch)
 
-    sink.probe = alone  # type: ignore[method-assign]
-    delivery = world.running(spec("a", sink, max_inflight=4))
+    sink.probe = watched  # type: ignore[method-assign]
+    delivery = world.running(spec("a", sink, max_inflight=2))
+    eventually(delivery, lambda _: delivery._core.lanes["a"].gate._waiting_to_be_alone > 0)
+    doors.open()
     eventually(delivery, all_on_disk)
-    assert len(world.dead.recorded) == 6
+    assert seen
+    assert set(seen) == {0}
 
 
 class Latency:

@@ -198,6 +198,48 @@ def test_an_operation_waits_until_the_cursors_on_disk_are_the_current_ones(world
     assert (before, after) == ({"a": 3, "b": 3}, {"a": 3})
 
 
+def test_an_operation_does_not_follow_a_write_that_answers_have_overtaken(world: World) -> None:
+    """A write that fails lets answers go on; then the next write may be old before it is done."""
+    store = TestingStore(world.shelf)
+    delivery = world.running(spec("a", RecordingSink()), spec("b", RecordingSink(), required=False), store=store)
+
+    def deliver_one() -> None:
+        world.publish(1, to=delivery)
+        eventually(delivery, lambda status: {lane.cursor for lane in status.lanes.values()} == {status.newest})
+
+    store.shut()
+    deliver_one()
+    assert store.writing.wait(20)
+    removing, raised = in_background(lambda: delivery.remove_sink("b"))
+    eventually(delivery, lambda _: bool(delivery._operations))
+    deliver_one()
+    store.next_failures.extend([None, StoreUnavailable("It is away.", remedy="Wait.")])
+    store.open()
+    eventually(delivery, lambda status: status.trouble is not None)
+    store.shut()
+    world.clock.run_until(store.writing.is_set)
+    deliver_one()
+    store.open()
+    removing.join(20)
+    assert raised == []
+    assert [found.delivered for found in store.written[-2:]] == [{"a": 3, "b": 3}, {"a": 3}]
+
+
+def test_nothing_is_created_while_a_sink_that_starts_now_is_told_so(world: World) -> None:
+    delivery, _ = running(world)
+    doors = Doors([3])
+    adding, raised = in_background(lambda: delivery.add_sink(spec("b", RecordingSink(before=doors), start=Start.NOW)))
+    doors.wait_inside(3)
+    creating, _ = in_background(lambda: world.publish(1, to=delivery))
+    creating.join(0.2)
+    assert delivery.status().newest == 3
+    doors.open()
+    adding.join(20)
+    creating.join(20)
+    assert raised == []
+    eventually(delivery, all_on_disk)
+
+
 def test_operations_get_their_turn_while_batches_flow(world: World) -> None:
     delivery = world.running(spec("a", RecordingSink()), spec("b", RecordingSink(), required=False))
     enough = threading.Event()

@@ -229,6 +229,29 @@ def test_a_sink_opened_late_that_has_more_than_we_had_recorded_is_not_sent_it_ag
     assert sink.calls.delivered == [(3, 3)]
 
 
+def test_the_cursor_of_a_sink_opened_late_is_the_place_before_the_next_batch(world: World) -> None:
+    """Also when that number was voided by a rollback, and no batch has it any more."""
+    world.publish(3)
+    world.outbox.published = [batch for batch in world.outbox.published if batch.oseq != 2]
+    vault = Vault(cursor=2, batches=[1, 2], outbox="outbox-1")
+    sink = RecordingSink(vault)
+    sink.down = transient()
+    delivery = world.running(spec("a", sink))
+    sink.down = None
+    world.clock.run_until(lambda: all_on_disk(delivery.status()))
+    assert vault.batches == [1, 2, 3]
+
+
+def test_a_lane_with_a_backlog_says_that_it_catches_up(world: World) -> None:
+    world.publish(2)
+    seen: list[LaneState] = []
+    delivery = world.running(spec("a", RecordingSink(before=lambda _: seen.append(lane(world.lives[-1]).state))))
+    world.publish(1, to=delivery)
+    eventually(delivery, all_on_disk)
+    assert seen[:2] == [LaneState.CATCHING_UP] * 2
+    assert seen[2] is LaneState.RUNNING
+
+
 def test_a_start_waits_only_so_long_for_a_sink_that_hangs(world: World) -> None:
     world.publish(1)
     go_on = threading.Event()
