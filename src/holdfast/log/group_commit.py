@@ -1,7 +1,8 @@
 """Gathers many small pushes and makes them durable together: one sync and one commit for all that came meanwhile.
 
-A thread does it, started with the first push. A push waits at most an interval and the time of two flushes. What is
-gathered is bounded: when the disk is slower than the pushes come, pushing waits.
+A thread does it, started with the first push. The first push of a group waits for others for an interval less the time
+that the last flush took, so that it is durable after about an interval; when a flush takes longer than that, flushes
+follow each other without a pause. What is gathered is bounded: when the disk is slower than pushes come, pushing waits.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class GroupCommit:
     """The pushes on their way to disk.
 
     :param flush: makes pushes durable and answers each; called by one thread.
-    :param interval: how long the first push of a group waits for others, in seconds.
+    :param interval: after how many seconds, about, the first push of a group is to be durable.
     """
 
     def __init__(self, flush: Callable[[list[Push]], None], *, interval: float, name: str) -> None:
@@ -38,6 +39,7 @@ class GroupCommit:
         self._pending: list[Push] = []
         self._nbytes = 0
         self._due = 0.0
+        self._last_took = 0.0
         self._is_closing = False
         self._thread: Thread | None = None
 
@@ -65,7 +67,7 @@ class GroupCommit:
         """Wakes the thread only when that changes what it waits for: a wake-up costs more than the push itself."""
         is_first = not self._pending
         if is_first:
-            self._due = time.monotonic() + self._interval
+            self._due = time.monotonic() + self._interval - self._last_took
         self._pending.append(push)
         self._nbytes += push.nbytes
         if self._thread is None:
@@ -76,7 +78,9 @@ class GroupCommit:
 
     def _run(self) -> None:
         while group := self._next_group():
+            started = time.monotonic()
             self._flush([push for push in group if push.future.set_running_or_notify_cancel()])
+            self._last_took = time.monotonic() - started
 
     def _next_group(self) -> list[Push]:
         """What is due, when it is; nothing when the log is closing and all is done."""

@@ -66,7 +66,7 @@ class Inbox:
         directory is something else.
 
         :param quota: appends wait while so many bytes are kept; a transaction that was begun is always let in.
-        :param flush_interval: how long a push waits, in seconds, for others to be made durable together with it.
+        :param flush_interval: after how many seconds, about, a push is durable: it waits for others meanwhile.
         """
         store = InboxStore(directory, name, Owner(epoch, hook, clock), quota)
         return cls(store, quota=quota, flush_interval=flush_interval)

@@ -19,7 +19,7 @@ Trace = list[str]
 
 @pytest.fixture
 def trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
-    """The names of files and directories as they are synced; a hook adds the steps. SQLite syncs its own files itself."""
+    """The names of files and directories as they are synced; a hook adds the steps. SQLite syncs its files itself."""
     seen: Trace = []
     sync = os.fsync
 

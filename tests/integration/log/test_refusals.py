@@ -182,6 +182,7 @@ def test_a_disk_that_really_fills_up_loses_nothing_and_appending_goes_on_when_th
             error, accepted = fill(inbox)
             assert isinstance(error, LogFull)
             assert inbox.end() == accepted * 20
+            assert sum(file.stat().st_size for file in segment_files(disk / "inbox")) == inbox.retained().nbytes
             assert read_ids(disk / "inbox") == ids(*range(1, accepted * 20 + 1))
             ballast.unlink()
             inbox.append(events(20, start=accepted * 20 + 1), position=Seq(accepted * 20 + 20))
