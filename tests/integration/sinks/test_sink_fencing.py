@@ -90,10 +90,15 @@ def test_a_newer_owner_of_one_lane_leaves_the_other_lanes_alone(owned: Lanes) ->
 
 def test_of_many_owners_that_open_at_once_only_the_newest_can_write(owned: Lanes) -> None:
     def contend(epoch: int) -> Sink | None:
-        try:
-            return owned.open(epoch=epoch)
-        except SinkFenced:
-            return None
+        """Open as a lane does, which tries again when the sink is busy: SQLite does not wait to change its mode."""
+        for _ in range(100):
+            try:
+                return owned.open(epoch=epoch)
+            except SinkFenced:
+                return None
+            except Transient:
+                continue
+        return None
 
     with ThreadPoolExecutor(6) as pool:
         sinks = list(pool.map(contend, range(1, 7)))
