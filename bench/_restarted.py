@@ -37,10 +37,10 @@ def main(directory: str, kind: str) -> None:
     say("lanes")
     before = whole.status().spark.batch_id
     while not any(capture.captured for capture in whole.status().captures):
-        time.sleep(0.005)
+        time.sleep(0.05)
     say("capture")
     while whole.status().spark.batch_id == before:
-        time.sleep(0.01)
+        time.sleep(0.05)
     say("batch")
     whole.wait()
 

@@ -72,8 +72,11 @@ def best(rate: Callable[[int], float], runs: int = 2) -> float:
 
 def our_rate(root: Path, size: int, batches: int, sinks: int) -> float:
     """Rows a second of a pipeline of ours into so many Parquet sinks."""
+    filled(root / "pipeline" / "inbox" / "orders", size * batches).close()
     specs = [SinkSpec(name=f"sink{n}", sink=Files(root / f"out{n}"), max_inflight=2) for n in range(sinks)]
-    whole = pipeline(root, size, Generator(events=size * batches, padding=PADDING, chunk=50_000)).write(*specs)
+    source = Generator(events=size * batches)
+    source.schema = None  # `after` stays text, as the peer has it
+    whole = pipeline(root, size, source).write(*specs)
     whole.start()
     try:
         first = when(lambda: all(lane.cursor >= 1 for lane in whole.status().delivery.lanes.values()))
@@ -122,7 +125,7 @@ def plain_query(
         finished(time.perf_counter())
 
     reading = Reading({inbox.uuid: str(directory)}, Limits(size, NO_LIMIT), {}, max_partitions=2)
-    session = spark.newSession()
+    session = spark_session(SparkSettings(master=MASTER))
     session.readStream.format(SOURCE_NAME).option("reading", reading.to_option()).load().createOrReplaceTempView(
         "events"
     )

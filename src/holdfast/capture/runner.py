@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from holdfast.capture.framing import framed, joined
 from holdfast.model.errors import LogFull, LogQuota, LogReadOnly, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Capture:
         self._poll = poll
         self._retry_pause = retry_pause
         self._stop = threading.Event()
+        self._begun: Captured | None = None
+        """The beginning of a transaction of which more is to come."""
         self._state = CaptureState.READING
         self._captured = 0
         self._error: str | None = None
@@ -101,19 +104,26 @@ class Capture:
 
     def _read_until_trouble(self) -> None:
         try:
+            self._begun = None
             self.inbox.forget_unfinished()
             self.source.open(self.inbox.position())
-            while not self._stop.is_set() and not self.source.finished:
+            while not self._stop.is_set():
+                if self.source.finished:
+                    self._state = CaptureState.FINISHED
+                    return
                 self._take(self.source.read(self._poll))
-            if self.source.finished:
-                self._state = CaptureState.FINISHED
         except (SourceUnavailable, LogFull, LogReadOnly) as error:
             self._state, self._error = CaptureState.RETRYING, str(error)
             self.source.close()
             self._stop.wait(self._retry_pause)
 
     def _take(self, captured: Captured | None) -> None:
-        while captured is not None and not self._stop.is_set():
+        if captured is not None:
+            whole, self._begun = framed(joined(self._begun, captured))
+            self._append(whole)
+
+    def _append(self, captured: Captured) -> None:
+        while not self._stop.is_set():
             try:
                 appended = self.inbox.append(captured.events, position=captured.position, timeout=self._poll)
             except LogQuota as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from holdfast.capture.runner import Capture
 from holdfast.deliver import Delivery
 from holdfast.log.datasource import Reading
 from holdfast.log.values import Limits
-from holdfast.model.errors import HoldfastError, PipelineFailed
+from holdfast.model.errors import HoldfastError, LogFull, LogReadOnly, PipelineFailed, StoreFull, StoreReadOnly
 from holdfast.model.positions import earliest
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.process.steps import fingerprint
@@ -45,6 +46,9 @@ _BATCHES_SPARK_MAY_REPLAY = 2
 _BATCHES_KEPT_FOR_COPIES = 100
 """As many as Spark keeps in its own books, so that an older copy of its checkpoint can be continued."""
 
+_WAITS_FOR_THE_DISK = (LogFull, LogReadOnly, StoreFull, StoreReadOnly)
+"""What is no fault of a query, and passes when the disk has room again."""
+
 
 class Engine:
     """One run of a pipeline in this process."""
@@ -67,6 +71,7 @@ class Engine:
         self._life = Life()
         self._changed = threading.Condition(self._lock)
         self._stopping = threading.Event()
+        self._admission = threading.Lock()
         self._admits: bool | None = None
         self._processor: Processor | None = None
         self._synced: Published | None = None
@@ -75,6 +80,7 @@ class Engine:
         self._pending_ack: dict[str, Position] = {}
         self._told: dict[str, Position] = {}
         self._is_open = False
+        self._newest: Published | None = None
         self.stop_record: StopRecord | None = None
 
     # Starting
@@ -141,24 +147,18 @@ class Engine:
         self._finish_running_batch(until)
         self._end_threads()
         self.stop_record = self.delivery.drain(max(0.0, until - time.monotonic()))
-        self._sync_spark()
-        self.ground.note_end(Exit.OK)
-        self._close()
-        self._become(State.STOPPED)
+        self._end("")
         return self.stop_record
 
     def stop(self) -> None:
         """End now, without draining. What was captured is in the inbox, what was published in the outbox."""
+        if not self._is_open:
+            return
         for capture in self.captures:
             capture.stop()
         self._end_threads()
-        if not self._life.state.is_over:
-            self.stop_record = self.delivery.stop()
-            self.ground.note_end(Exit.OK, "stopped without draining")
-            self._become(State.STOPPED)
-        self.delivery.close()
-        self._note_failure()
-        self._close()
+        self.stop_record = self.delivery.stop()
+        self._end("stopped without draining")
 
     def wait(self, *, caught_up: bool, timeout: float | None = None) -> bool:
         """Wait until the pipeline is over, or has delivered everything its sources will ever have."""
@@ -182,7 +182,8 @@ class Engine:
 
     def status(self) -> PipelineStatus:
         """Where everything stands."""
-        newest = self.ground.outbox.newest()
+        with self._lock:
+            newest = self.ground.outbox.newest() if self._is_open else self._newest
         return PipelineStatus(
             name=self.plan.name,
             state=self._life.state,
@@ -269,9 +270,15 @@ class Engine:
             fingerprint=fingerprint(self.plan.steps),
             stateful=stateful,
             positions=self.ground.positions,
-            published=self.delivery.published,
+            published=self._note_published,
             replayed=self._note_replay,
         )
+
+    def _note_published(self, batch: Published) -> None:
+        """A full outbox admits nothing from the very next batch on; if that cannot be written, the keeper does it."""
+        self.delivery.published(batch)
+        with suppress(HoldfastError):
+            self._set_admission()
 
     def _note_replay(self, replay: Replay) -> None:
         self._replays = [*self._replays[-99:], replay]
@@ -282,12 +289,11 @@ class Engine:
         if state_after(failure) is not State.FAILED:
             self._end_by(failure)
             return False
-        now = datetime.now(UTC)
-        exit_ = Exit.ERRORED if isinstance(failure, HoldfastError) else Exit.CRASHED
         try:
-            history = (self.ground.store.get(HISTORY) or History()).failed(now, exit_, str(failure)[:500])
-            self.ground.store.put(HISTORY, history, epoch=self.ground.epoch)
-            history.check(self.plan.restarts, now)
+            if not isinstance(failure, _WAITS_FOR_THE_DISK):
+                self._count(failure)
+        except _WAITS_FOR_THE_DISK as error:
+            log.warning("the end of the query cannot be written down: %s", error)
         except HoldfastError as error:
             self._end_by(error)
             return False
@@ -295,10 +301,21 @@ class Engine:
         log.warning("the query ended (%s: %s), it is started again", type(failure).__name__, failure)
         return True
 
+    def _count(self, failure: BaseException) -> None:
+        """Write a failure of the query down; `RestartsExhausted` when it was one too many."""
+        now = datetime.now(UTC)
+        exit_ = Exit.ERRORED if isinstance(failure, HoldfastError) else Exit.CRASHED
+        history = (self.ground.store.get(HISTORY) or History()).failed(now, exit_, str(failure)[:500])
+        self.ground.store.put(HISTORY, history, epoch=self.ground.epoch)
+        history.check(self.plan.restarts, now)
+
     # The keeper: what follows from how far Spark and the lanes are
 
     def _keep(self) -> None:
         while not self._stopping.wait(_TICK):
+            if self._life.state.is_over:
+                self._come_to_rest()
+                return
             try:
                 self._sync_spark()
                 self._set_admission()
@@ -317,33 +334,42 @@ class Engine:
     def _sync_spark(self) -> None:
         """Make Spark's newest finished batch survive a loss of power, then let the inboxes forget what it read."""
         finished = self.ground.checkpoint.newest_finished()
-        if finished is None or (self._synced is not None and finished <= self._synced.batch_id):
-            return
-        batch = self.ground.outbox.find(finished)
-        if batch is None:
-            return
-        self.ground.checkpoint.sync_finished(finished)
-        self._synced = batch
-        for inbox in self.ground.inboxes.values():
-            kept = _BATCHES_KEPT_FOR_COPIES if self._has_plenty_of_room(inbox) else _BATCHES_SPARK_MAY_REPLAY
-            oldest = self.ground.outbox.find(max(0, finished - kept)) or batch
-            start = oldest.starts.get(inbox.uuid, 0)
-            if start > inbox.cursors().get("spark", 0):
-                inbox.set_cursor("spark", start)
-                inbox.trim()
+        if finished is not None and (self._synced is None or finished > self._synced.batch_id):
+            batch = self.ground.outbox.find(finished)
+            if batch is not None:
+                self.ground.checkpoint.sync_finished(finished)
+                self._synced = batch
+        if self._synced is not None:
+            for inbox in self.ground.inboxes.values():
+                self._forget_what_was_read(inbox, self._synced)
 
-    def _has_plenty_of_room(self, inbox: Inbox) -> bool:
+    def _forget_what_was_read(self, inbox: Inbox, newest: Published) -> None:
+        retained = inbox.retained()
+        through = self._done_through(inbox.uuid, newest, retained.nbytes)
+        if through > retained.held_by.get("spark", 0):
+            inbox.set_cursor("spark", through)
+        if through >= retained.first_seq:
+            inbox.trim()
+
+    def _done_through(self, inbox: str, newest: Published, used: int) -> int:
+        """How far an inbox is not needed any more. What is kept for older copies gives way to a capture that waits."""
         quota = self.plan.quotas.inbox
-        return quota is None or inbox.retained().nbytes < quota // 2
+        if quota is not None and used >= quota:
+            return newest.ends.get(inbox, 0)
+        is_roomy = quota is None or used < quota // 2
+        kept = _BATCHES_KEPT_FOR_COPIES if is_roomy else _BATCHES_SPARK_MAY_REPLAY
+        oldest = self.ground.outbox.find(max(0, newest.batch_id - kept)) or newest
+        return oldest.starts.get(inbox, 0)
 
     def _set_admission(self) -> None:
         """Let Spark take in more, or not. It asks in a process of its own, so this goes through the inboxes."""
-        is_open = self._life.state is State.RUNNING and self.ground.outbox.has_room()
-        if is_open is self._admits:
-            return
-        for inbox in self.ground.inboxes.values():
-            (inbox.resume_admission if is_open else inbox.pause_admission)()
-        self._admits = is_open
+        with self._admission:
+            is_open = self._life.state is State.RUNNING and self.ground.outbox.has_room()
+            if is_open is self._admits:
+                return
+            for inbox in self.ground.inboxes.values():
+                (inbox.resume_admission if is_open else inbox.pause_admission)()
+            self._admits = is_open
 
     def _acknowledge(self, positions: Mapping[str, Position]) -> None:
         with self._lock:
@@ -367,25 +393,53 @@ class Engine:
 
     def _finish_running_batch(self, until: float) -> None:
         """Wait until Spark has finished what it planned; admission is closed, so it plans nothing more."""
-        self._set_admission()
+        try:
+            self._set_admission()
+        except HoldfastError as error:
+            log.warning("admission cannot be closed, so Spark is stopped after the batch that runs: %s", error)
+            return
         checkpoint = self.ground.checkpoint
         while time.monotonic() < until and self._processor is not None and self._processor.is_active():
             if checkpoint.newest_planned() == checkpoint.newest_finished() and self._processor.is_idle():
                 return
             time.sleep(_TICK / 5)
 
+    def _come_to_rest(self) -> None:
+        """The run is over: nothing is read and nothing is published any more. Lanes rest when it is stopped."""
+        self._stopping.set()
+        for capture in self.captures:
+            capture.stop()
+
     def _end_threads(self) -> None:
         self._stopping.set()
         for thread in self._threads:
             thread.join()
 
-    def _close(self) -> None:
-        self.ground.close()
-        self._is_open = False
+    def _end(self, manner: str) -> None:
+        """Write down how the run ended, as far as the disk lets us, and give everything up."""
+        failure = self.delivery.failure()
+        if failure is not None and not self._life.state.is_over:
+            self._end_by(failure)
+        try:
+            if self._life.error is None:
+                self._sync_spark()
+                self.ground.note_end(Exit.OK, manner)
+            elif self._life.state is not State.FENCED:
+                self.ground.note_end(Exit.ERRORED, str(self._life.error)[:500])
+        except (HoldfastError, OSError) as trouble:
+            log.warning("how the run ended cannot be written down: %s", trouble)
+        finally:
+            self._close()
+        if not self._life.state.is_over:
+            self._become(State.STOPPED)
 
-    def _note_failure(self) -> None:
-        if self._life.state in (State.FAILED, State.DIVERGED):
-            self.ground.note_end(Exit.ERRORED, str(self._life.error)[:500])
+    def _close(self) -> None:
+        with self._lock:
+            if self._is_open:
+                with suppress(HoldfastError):
+                    self._newest = self.ground.outbox.newest()
+            self._is_open = False
+        self.ground.close()
 
     def _become(self, state: State) -> None:
         with self._changed:

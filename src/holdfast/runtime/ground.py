@@ -110,11 +110,19 @@ class Ground:
             self._enter(fresh)
 
     def positions(self, ends: Mapping[str, int]) -> dict[str, Position]:
-        """Where each source stands after an offset."""
-        names = {inbox.uuid: name for name, inbox in self.inboxes.items()}
-        found = {
-            names[uuid]: self.readers[uuid].position_at(seq) for uuid, seq in ends.items() if uuid in names and seq
-        }
+        """Where each source stands after a batch that is about to be published.
+
+        One that did not move stands where it did: its inbox may have forgotten everything up to there.
+        """
+        newest = self.outbox.newest()
+        before, known = (newest.ends, newest.positions) if newest else (self.checkpoint.initial, {})
+
+        def place(name: str, inbox: Inbox) -> Position | None:
+            end = ends.get(inbox.uuid, 0)
+            is_at_rest = end == before.get(inbox.uuid, 0)
+            return known.get(name) if is_at_rest else self.readers[inbox.uuid].position_at(end)
+
+        found = {name: place(name, inbox) for name, inbox in self.inboxes.items()}
         return {name: position for name, position in found.items() if position is not None}
 
     def note_end(self, exit_: Exit, reason: str = "") -> None:

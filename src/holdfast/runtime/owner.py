@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.log.disk import make_directory
+from holdfast.log.oserrors import disk_error
 from holdfast.model.errors import PipelineBusy
 
 if TYPE_CHECKING:
@@ -63,12 +64,19 @@ class Ownership:
     def take(cls, directory: Path, *, takeover: Takeover = Takeover.REFUSE, patience: float = 10.0) -> Self:
         """Become the owner, or `PipelineBusy`."""
         make_directory(directory)
-        handle = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            handle = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise disk_error(error, directory / _LOCK) from error
         if not _locked(handle) and not cls._taken_over(handle, directory, takeover, patience):
             os.close(handle)
             return cls(None)
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(vars_of(Holder.this_process())).encode(), 0)
+        try:
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, json.dumps(vars_of(Holder.this_process())).encode(), 0)
+        except OSError as error:
+            os.close(handle)
+            raise disk_error(error, directory / _LOCK) from error
         return cls(handle)
 
     def release(self) -> None:

@@ -160,12 +160,15 @@ class Pipeline:
         return self.engine.wait(caught_up=until is Until.CAUGHT_UP, timeout=timeout)
 
     def drain(self, *, within: float = 30.0) -> StopRecord | None:
-        """Stop in order and say what remains."""
+        """Stop in order and say what remains. Raises what ended the pipeline, if something did."""
         engine = self.engine
         if engine.state.is_over:
             engine.stop()
+        else:
+            engine.drain(within)
+        if engine.error is not None:
             raise _ended(self.name, engine)
-        return engine.drain(within)
+        return engine.stop_record
 
     def stop(self) -> None:
         """Stop now."""

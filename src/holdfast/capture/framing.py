@@ -1,0 +1,31 @@
+"""Cuts what was read where a transaction ends. Pure.
+
+A transaction that was begun in an inbox must be let in to its end, whatever the quota says. So one is begun there only
+when it is too large to be held back: otherwise a source whose reads never end with a transaction would know no quota.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from holdfast.capture.contract import Captured
+from holdfast.log.cutting import position_of_row
+
+
+def joined(begun: Captured | None, captured: Captured) -> Captured:
+    """What was held back, and what was read behind it."""
+    if begun is None:
+        return captured
+    return Captured(pa.concat_batches([begun.events, captured.events]), captured.position)
+
+
+def framed(captured: Captured) -> tuple[Captured, Captured | None]:
+    """Everything up to the last end of a transaction, and what begins behind it; all of it when nothing ends there."""
+    events = captured.events
+    ends = np.flatnonzero(events["tx_end"].to_numpy(zero_copy_only=False))
+    whole = int(ends[-1]) + 1 if len(ends) else events.num_rows
+    if whole == events.num_rows:
+        return captured, None
+    position = position_of_row(events, whole - 1, captured.position.kind)
+    return Captured(events.slice(0, whole), position), Captured(events.slice(whole), captured.position)

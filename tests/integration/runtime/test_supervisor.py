@@ -1,0 +1,125 @@
+"""A processor that crashes is started again, counted, and in the end left alone; what has failed stays so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support.crash.orders import orders
+from tests.support.crash.reconcile import table_numbers
+from tests.support.engine_pipelines import Tap, Watched, finish, impatient, started, wait_until
+from tests.support.engine_process import crash, pipeline
+from tests.support.local_pipelines import passed
+
+from holdfast import Budget, Pipeline, Sqlite, State
+from holdfast.capture import CaptureState
+from holdfast.model.errors import Fatal, RestartsExhausted
+from holdfast.testing import LocalProcessor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from holdfast.deliver import SinkBatch
+
+EVENTS = 300
+
+
+class Crashing:
+    """Steps that fail the first few times, each time with something that nobody foresaw."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def __call__(self, events: pa.Table) -> pa.Table:
+        if self.left:
+            self.left -= 1
+            raise ZeroDivisionError("the steps divide by zero")
+        return orders(events)
+
+
+@pytest.mark.req("D1", "X5")
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_processor_that_crashes_is_started_again_and_counted_and_nothing_is_lost(tmp_path: Path, times: int) -> None:
+    steps = Crashing(times)
+    whole = pipeline(tmp_path, EVENTS, failures=times)
+    with started(whole, processor=lambda: LocalProcessor(steps)):
+        finish(whole)
+    assert whole.status().spark.restarts == times
+    assert table_numbers(tmp_path / "sink.db") == passed(EVENTS)
+
+
+class TestThatAlwaysCrashes:
+    """The budget is two failures."""
+
+    @pytest.mark.req("M17")
+    def test_it_fails_when_the_budget_is_used_up(self, tmp_path: Path) -> None:
+        whole = pipeline(tmp_path, EVENTS, failures=2)
+        with started(whole, processor=lambda: LocalProcessor(crash)):
+            assert whole.wait(timeout=20)
+            assert whole.engine.state is State.FAILED
+            assert isinstance(whole.engine.error, RestartsExhausted)
+            assert whole.status().spark.restarts == 2
+
+    @pytest.mark.req("M17")
+    def test_another_process_may_not_try_again_until_the_budget_allows_it(self, tmp_path: Path) -> None:
+        assert "HF-807" in another_process(tmp_path, failures=2, manner="crashing")
+        assert "HF-807" in another_process(tmp_path, failures=2, manner="sound")
+        assert another_process(tmp_path, failures=9, manner="sound") == "ended stopped"
+        assert table_numbers(tmp_path / "sink.db") == passed(EVENTS)
+
+
+def another_process(directory: Path, *, failures: int, manner: str) -> str:
+    command = [sys.executable, "-m", "tests.support.engine_process", str(directory), str(EVENTS), str(failures), manner]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+
+class TestThatHasFailed:
+    """A sink that the pipeline requires breaks for good at the first batch."""
+
+    @pytest.fixture
+    def source(self) -> Tap:
+        return Tap(EVENTS, open_to=66)
+
+    @pytest.fixture
+    def sink(self, tmp_path: Path) -> Watched:
+        def break_for_good(_: SinkBatch) -> None:
+            raise Fatal("The table is gone.", remedy="Make it again.")
+
+        return Watched(Sqlite(tmp_path / "sink.db", table="orders"), before=break_for_good)
+
+    @pytest.fixture
+    def failed(self, tmp_path: Path, source: Tap, sink: Watched) -> Iterator[Pipeline]:
+        whole = Pipeline("orders", directory=tmp_path / "pipeline").read(source).write(impatient("table", sink))
+        with started(whole.restarts(Budget(failures=1))) as whole:
+            assert whole.wait(timeout=20)
+            assert whole.engine.state is State.FAILED
+            yield whole
+
+    @pytest.mark.req("M17")
+    def test_it_reads_nothing_and_tries_nothing_any_more(self, failed: Pipeline, source: Tap) -> None:
+        wait_until(lambda: is_at_rest(failed), "capture and processor have ended")
+        source.open_to = EVENTS
+        status = failed.status()
+        assert status.state is State.FAILED
+        assert status.spark.restarts == 0
+        assert [capture.end for capture in status.captures] == [66]
+
+    @pytest.mark.req("M17", "D1")
+    def test_it_goes_on_when_somebody_starts_it_again(
+        self, tmp_path: Path, failed: Pipeline, source: Tap, sink: Watched
+    ) -> None:
+        source.open_to = EVENTS
+        sink.before = lambda _: None
+        with started(failed):
+            finish(failed)
+        assert table_numbers(tmp_path / "sink.db") == passed(EVENTS)
+
+
+def is_at_rest(whole: Pipeline) -> bool:
+    status = whole.status()
+    return not status.spark.active and all(capture.state is CaptureState.STOPPED for capture in status.captures)
