@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from holdfast.capture.framing import framed, joined
-from holdfast.model.errors import LogFull, LogQuota, LogReadOnly, SourceUnavailable
+from holdfast.model.errors import LogFull, LogQuota, LogReadOnly, LogUnavailable, SourceUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +112,7 @@ class Capture:
                     self._state = CaptureState.FINISHED
                     return
                 self._take(self.source.read(self._poll))
-        except (SourceUnavailable, LogFull, LogReadOnly) as error:
+        except (SourceUnavailable, LogFull, LogReadOnly, LogUnavailable) as error:
             self._state, self._error = CaptureState.RETRYING, str(error)
             self.source.close()
             self._stop.wait(self._retry_pause)

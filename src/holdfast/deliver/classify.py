@@ -16,11 +16,11 @@ from holdfast.model.errors import (
     Fatal,
     Fenced,
     HoldfastError,
-    LogError,
     LogFenced,
     LogFull,
     LogQuota,
     LogReadOnly,
+    LogUnavailable,
     MissingExtra,
     SinkFenced,
     StoreFull,
@@ -82,10 +82,8 @@ def classify_durable(error: Exception) -> Verdict:
             return Verdict.FENCED
         case StoreFull() | StoreUnavailable() | StoreReadOnly() | CommitStateUnknown():
             return Verdict.LATER
-        case LogFull() | LogReadOnly() | LogQuota() | OSError() | MemoryError():
+        case LogFull() | LogReadOnly() | LogQuota() | LogUnavailable() | OSError() | MemoryError():
             return Verdict.LATER
-        case LogError() if type(error) is LogError:
-            return Verdict.LATER  # an index that is locked just now
         case _:
             return Verdict.FATAL
 

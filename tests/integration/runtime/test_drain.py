@@ -25,7 +25,7 @@ from tests.support.local_pipelines import passed
 
 from holdfast import BatchLimits, Budget, Files, Pipeline, Sqlite, State
 from holdfast.capture import CaptureState
-from holdfast.deliver import LaneState
+from holdfast.deliver import DeliveryPhase, LaneState
 from holdfast.ledger import StopReason
 from holdfast.log import InboxReader
 from holdfast.model.errors import Fatal, PipelineFailed
@@ -311,7 +311,7 @@ def test_a_sink_that_breaks_for_good_while_the_run_drains_is_told_and_everything
 
     def break_for_good(_: SinkBatch) -> None:
         is_delivering.set()
-        wait_until(lambda: world.whole.engine.state is not State.RUNNING, "the run drains")
+        wait_until(lambda: world.whole.status().delivery.phase is DeliveryPhase.DRAINING, "the lanes drain")
         raise Fatal("The table is gone.", remedy="Make it again.")
 
     world.table.before = break_for_good

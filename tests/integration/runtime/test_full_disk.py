@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.support.crash.reconcile import file_numbers, table_numbers
@@ -17,9 +19,6 @@ from holdfast.capture import CaptureState
 from holdfast.checkpoint import CURSORS
 from holdfast.model.errors import LogReadOnly
 from holdfast.model.positions import Order, Seq
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EARLY, LATE = 165, 1980
 
@@ -140,6 +139,24 @@ def test_a_whole_directory_that_fills_up_in_full_flow_goes_on_by_itself(world: W
         ballast.remove()
         finish(world.whole)
         world.check_exact()
+
+
+@pytest.mark.req("D1", "X5")
+def test_an_inbox_whose_disk_fails_for_a_moment_is_written_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsync, failures = os.fsync, iter([errno.EIO])
+
+    def fail_once(descriptor: int) -> None:
+        if "/segments/" in str(Path(f"/proc/self/fd/{descriptor}").readlink()) and next(failures, None):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(descriptor)
+
+    with started(world.whole):
+        world.bring(EARLY)
+        monkeypatch.setattr(os, "fsync", fail_once)
+        world.source.open_to = LATE
+        finish(world.whole)
+    assert next(failures, None) is None
+    world.check_exact()
 
 
 class TestReadOnly:

@@ -53,7 +53,7 @@ class Unsteady:
 
     def _drawn(self) -> tuple[float, bool]:
         with self._lock:
-            return self._random.uniform(0, 0.02), self._random.random() < 0.2
+            return self._random.uniform(0, 0.08), self._random.random() < 0.2
 
 
 class Partitioned(LocalProcessor):

@@ -77,7 +77,7 @@ def pipeline(directory: Path, *, events: int = EVENTS, transactions: tuple[int, 
     """The pipeline, with everything it keeps below `directory`."""
     return (
         Pipeline("orders", directory=directory / "pipeline")
-        .read(Generator(events=events, transactions=transactions, chunk=50))
+        .read(Generator(events=events, transactions=transactions, chunk=10))
         .write(
             SinkSpec(name="archive", sink=Files(directory / "files"), max_inflight=3),
             SinkSpec(name="table", sink=Sqlite(directory / "sink.db", table="orders")),

@@ -71,7 +71,7 @@ def test_an_error_of_opening_blames_no_rows(error: Exception, verdict: Verdict) 
         (ours(errors.CommitStateUnknown), Verdict.LATER),
         (ours(errors.LogFull), Verdict.LATER),
         (ours(errors.LogReadOnly), Verdict.LATER),
-        (ours(errors.LogError), Verdict.LATER),
+        (ours(errors.LogUnavailable), Verdict.LATER),
         (OSError(errno.EIO, "disk"), Verdict.LATER),
         (ours(errors.Fenced), Verdict.FENCED),
         (ours(errors.LogFenced), Verdict.FENCED),
