@@ -20,7 +20,7 @@ import urllib.request
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -73,6 +73,13 @@ class Bucket:
         )
 
 
+def missing(reason: str) -> NoReturn:
+    """Something that a test needs is not there: a failure in CI, and elsewhere a reason to skip."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 @dataclass(frozen=True)
 class Servers:
     """A worker's side: the addresses of the run's servers."""
@@ -94,10 +101,7 @@ class Servers:
         told = self._told(kind)
         if "address" in told:
             return str(told["address"])
-        reason = f"the {kind} server did not start: {told['error']}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        missing(f"the {kind} server did not start: {told['error']}")
 
     def _told(self, kind: str) -> dict[str, object]:
         """What the keeper said about its server; the first worker to come starts the keeper."""

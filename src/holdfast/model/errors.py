@@ -66,7 +66,6 @@ HoldfastError
 │   └── InvalidSource            HF-603
 ├── ProcessError
 │   ├── InvalidStep              HF-701
-│   ├── StepFailed               HF-702
 │   └── NotDeterministic         HF-703
 └── RunError
     ├── PipelineBusy             HF-801
@@ -489,12 +488,6 @@ class InvalidStep(ProcessError):
     """Raised when a step cannot be built: SQL that does not parse, a function that returns no frame."""
 
     code = "HF-701"
-
-
-class StepFailed(ProcessError):
-    """Raised when a step failed on a batch; it names the batch and the range of its input."""
-
-    code = "HF-702"
 
 
 class NotDeterministic(ProcessError):
