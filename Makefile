@@ -15,8 +15,9 @@ setup:
 run: setup java ## Made-up orders through Spark into Parquet and SQLite; kill it, run it again, see it reconciled
 	@$(PY) examples/orders.py
 
-java:
+java: setup
 	@scripts/java > /dev/null
+	@$(PY) -m holdfast.runtime.jvm
 
 check: setup ## Format, lint, strict types, import direction, docs links, generated docs up to date
 	@.venv/bin/ruff format --check --quiet . || { echo "check: run .venv/bin/ruff format"; exit 1; }
@@ -39,7 +40,7 @@ crash: setup java ## The crash matrix and random kills in Spark, reconciled from
 spec: setup ## TLC over the TLA+ specification of the ledger
 	@scripts/spec
 
-bench: setup ## The benchmarks beside their peers; B=name runs one
+bench: setup java ## The benchmarks beside their peers; B=name runs one
 	@$(PY) -m bench $(B)
 
 requirements: setup ## Which tests hold which requirement, and how they went; writes docs/guarantees.md

@@ -15,18 +15,14 @@ if TYPE_CHECKING:
     from holdfast.ledger import All, Quorum, Required
     from holdfast.model import HoldfastError
     from holdfast.process import filter_rows, flatten, python, route, sql
-    from holdfast.runtime import (
-        Accept,
-        BatchLimits,
-        Budget,
-        Pipeline,
-        PipelineStatus,
-        Quotas,
-        SparkSettings,
-        State,
-        Takeover,
-        Until,
-    )
+    from holdfast.runtime.ground import Accept
+    from holdfast.runtime.lifecycle import State
+    from holdfast.runtime.owner import Takeover
+    from holdfast.runtime.pipeline import Pipeline, Until
+    from holdfast.runtime.plan import BatchLimits, Quotas
+    from holdfast.runtime.restarts import Budget
+    from holdfast.runtime.session import SparkSettings
+    from holdfast.runtime.status import PipelineStatus
     from holdfast.sinks import Files, Format, Postgres, Sqlite, Upsert
 
 _HOMES = {
@@ -35,18 +31,14 @@ _HOMES = {
     "holdfast.ledger": ("All", "Quorum", "Required"),
     "holdfast.model": ("HoldfastError",),
     "holdfast.process": ("filter_rows", "flatten", "python", "route", "sql"),
-    "holdfast.runtime": (
-        "Accept",
-        "BatchLimits",
-        "Budget",
-        "Pipeline",
-        "PipelineStatus",
-        "Quotas",
-        "SparkSettings",
-        "State",
-        "Takeover",
-        "Until",
-    ),
+    "holdfast.runtime.ground": ("Accept",),
+    "holdfast.runtime.lifecycle": ("State",),
+    "holdfast.runtime.owner": ("Takeover",),
+    "holdfast.runtime.pipeline": ("Pipeline", "Until"),
+    "holdfast.runtime.plan": ("BatchLimits", "Quotas"),
+    "holdfast.runtime.restarts": ("Budget",),
+    "holdfast.runtime.session": ("SparkSettings",),
+    "holdfast.runtime.status": ("PipelineStatus",),
     "holdfast.sinks": ("Files", "Format", "Postgres", "Sqlite", "Upsert"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -32,9 +32,6 @@ PUBLIC = {
     """,
     "holdfast.capture": "Capture CaptureState CaptureStatus Captured Generator Pace Source",
     "holdfast.process": "Step applied filter_rows fingerprint flatten python route sql",
-    "holdfast.runtime": """
-        Accept BatchLimits Budget Engine Pipeline PipelineStatus Plan Quotas SparkSettings State Takeover Until
-    """,
     "holdfast.log": """
         Appended Chunk DeadLetterEntry DeadLetterLog Digest Inbox InboxReader Keep Limits NewBatch Outbox PartRef
         Published Retained Trimmed clip entry_id part_name read_chunk read_part write_part

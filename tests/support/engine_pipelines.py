@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import Until
 from holdfast.capture import Generator
 from holdfast.checkpoint import CURSORS, SqliteStore
 from holdfast.deliver import BreakerPolicy, RetryPolicy, Sink, SinkSpec, Tier
 from holdfast.model.errors import Transient
-from holdfast.runtime import Until
 from holdfast.testing import LocalProcessor
 from tests.support.crash.orders import orders
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from holdfast import Accept, Pipeline
     from holdfast.deliver import LaneIdentity, SinkBatch
     from holdfast.ledger import Cursors
     from holdfast.model.positions import Position
     from holdfast.model.steps import StepHook
-    from holdfast.runtime import Accept, Pipeline
     from holdfast.runtime.processor import Processor
 
 SOON = 20.0

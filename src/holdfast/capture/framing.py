@@ -6,6 +6,8 @@ when it is too large to be held back: otherwise a source whose reads never end w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
@@ -13,11 +15,11 @@ from holdfast.capture.contract import Captured
 from holdfast.log.cutting import position_of_row
 
 
-def joined(begun: Captured | None, captured: Captured) -> Captured:
-    """What was held back, and what was read behind it."""
-    if begun is None:
-        return captured
-    return Captured(pa.concat_batches([begun.events, captured.events]), captured.position)
+def joined(read: Sequence[Captured]) -> Captured:
+    """What was read piece by piece."""
+    if len(read) == 1:
+        return read[0]
+    return Captured(pa.concat_batches([captured.events for captured in read]), read[-1].position)
 
 
 def framed(captured: Captured) -> tuple[Captured, Captured | None]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _CUSTOMERS = 1000
 _CENTS = 99_991
+_BEAT = 0.01
+"""Paced events come together every so many seconds: one at a time, each would cost a read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Generator(Source):
         """The next events that are due."""
         count = min(self._chunk, self._due())
         if count <= 0:
-            self._sleep(min(wait, 0.005))
+            self._sleep(min(wait, _BEAT))
             return None
         first, self._at = self._at + 1, self._at + count
         return self._captured(first, self._at)
@@ -114,7 +116,8 @@ class Generator(Source):
         if self._pace is None or self._began is None:
             return left
         began, at = self._began
-        return min(left, at + self._pace.due(self._monotonic() - began) - self._at)
+        elapsed = self._monotonic() - began
+        return min(left, at + self._pace.due(elapsed - elapsed % _BEAT) - self._at)
 
     def _captured(self, first: int, last: int) -> Captured:
         n = np.arange(first, last + 1, dtype=np.int64)

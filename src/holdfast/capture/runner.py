@@ -2,12 +2,14 @@
 
 Capture resumes from the last whole transaction in the inbox, never from a checkpoint, so a crash between reading and
 appending repeats nothing and skips nothing. It blocks while the inbox has no room: that is how back-pressure reaches
-the source.
+the source. An append costs a sync however small it is, so after a small one capture pauses for a moment and then takes
+in everything that came; the first event after a silence is appended at once.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
     from holdfast.capture.contract import Captured, Source
     from holdfast.log.inbox import Inbox
+
+
+_MUCH = 64 * 1024
+"""Bytes that are appended without waiting for more, and after which more is read at once."""
 
 
 class CaptureState(Enum):
@@ -57,12 +63,18 @@ class Capture:
         failed: Callable[[BaseException], None],
         poll: float = 0.05,
         retry_pause: float = 0.5,
+        pause: float = 0.02,
     ) -> None:
+        """A capture that is not started yet.
+
+        :param pause: seconds before the next read when little came.
+        """
         self.source = source
         self.inbox = inbox
         self._failed = failed
         self._poll = poll
         self._retry_pause = retry_pause
+        self._pause = pause
         self._stop = threading.Event()
         self._begun: Captured | None = None
         """The beginning of a transaction of which more is to come."""
@@ -111,16 +123,32 @@ class Capture:
                 if self.source.finished:
                     self._state = CaptureState.FINISHED
                     return
-                self._take(self.source.read(self._poll))
+                self._take(self._read())
         except (SourceUnavailable, LogFull, LogReadOnly, LogUnavailable) as error:
             self._state, self._error = CaptureState.RETRYING, str(error)
             self.source.close()
             self._stop.wait(self._retry_pause)
 
-    def _take(self, captured: Captured | None) -> None:
-        if captured is not None:
-            whole, self._begun = framed(joined(self._begun, captured))
+    def _read(self) -> list[Captured]:
+        """Wait for the first events, and take in what is there behind them."""
+        read: list[Captured] = []
+        size = 0
+        until = time.monotonic() + self._poll
+        captured = self.source.read(self._poll)
+        while captured is not None:
+            read.append(captured)
+            size += captured.events.nbytes
+            if size >= _MUCH or time.monotonic() >= until or self._stop.is_set():
+                break
+            captured = self.source.read(0)
+        return read
+
+    def _take(self, read: list[Captured]) -> None:
+        if read:
+            whole, self._begun = framed(joined([self._begun, *read] if self._begun else read))
             self._append(whole)
+            if whole.events.nbytes < _MUCH:
+                self._stop.wait(self._pause)
 
     def _append(self, captured: Captured) -> None:
         while not self._stop.is_set():

@@ -22,7 +22,7 @@ from holdfast.model.steps import StepHook, no_hook
 from holdfast.runtime.publisher import Evaluation, Keep
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 _HASH = "__holdfast_hash"
 _WORD = 1 << 64
@@ -101,8 +101,8 @@ def _report(number: int, part: PartRef | None, hashing: _Hashing) -> pa.RecordBa
     types = (pa.int32(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.int64(), pa.string())
     values = (number, *about, str(hashing.sum))
     return pa.RecordBatch.from_arrays(
-        [pa.array([value], kind) for value, kind in zip(values, types, strict=True)], names=list(names)
-    )
+        [pa.repeat(pa.scalar(value, kind), 1) for value, kind in zip(values, types, strict=True)], names=list(names)
+    )  # `pa.array` would import pandas first: half a second in every worker
 
 
 def evaluated(frame: DataFrame, writer: PartWriter) -> Evaluation:
@@ -113,6 +113,11 @@ def evaluated(frame: DataFrame, writer: PartWriter) -> Evaluation:
     reports = sorted(hashed.mapInArrow(writer, _REPORT).collect(), key=lambda row: row.number)
     digest = Digest(rows=sum(row.rows for row in reports), hash_sum=sum(int(row.hash_sum) for row in reports) % _WORD)
     return Evaluation(digest, tuple(_part(row) for row in reports if row.file is not None))
+
+
+def warm_up(session: SparkSession) -> None:
+    """Evaluate a frame of one row and keep nothing: whatever an evaluation needs is loaded and started afterwards."""
+    evaluated(session.range(1), PartWriter("", epoch=0, generation=0, batch_id=0, keep=Keep.DIGEST))
 
 
 def _part(row: Row) -> PartRef:

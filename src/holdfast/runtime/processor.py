@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from holdfast.log.datasource import SOURCE_NAME, Reading
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.process.steps import Step, applied
-from holdfast.runtime.evaluation import PartWriter, evaluated
+from holdfast.runtime.evaluation import PartWriter, evaluated, warm_up
 from holdfast.runtime.publisher import Evaluation, Keep, Publisher
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+log = logging.getLogger("holdfast")
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,9 @@ class SparkProcessor:
 
     def start(self, work: Work, publisher: Callable[[str, bool], Publisher]) -> None:
         """Start the query. It goes on from its checkpoint, or from the start of the reading."""
-        frame = applied(self._steps, self._events(work.reading))
+        session = self._session()
+        Thread(target=_warm_up, args=(session,), name=f"warm-up-{work.pipeline}", daemon=True).start()
+        frame = applied(self._steps, self._events(session, work.reading))
         stateful = has_state(frame)
         bound: list[Publisher] = []
 
@@ -114,14 +120,22 @@ class SparkProcessor:
         if self._query is not None:
             self._query.stop()
 
-    def _events(self, reading: Reading) -> DataFrame:
-        stream = self._session().readStream.format(SOURCE_NAME).option("reading", reading.to_option()).load()
+    def _events(self, session: SparkSession, reading: Reading) -> DataFrame:
+        stream = session.readStream.format(SOURCE_NAME).option("reading", reading.to_option()).load()
         return typed(stream, self._schemas)
 
     def _evaluate(self, batch: DataFrame, batch_id: int, work: Work, keep: Keep) -> Evaluation:
         return evaluated(
             batch, PartWriter(str(work.parts), work.epoch, work.generation, batch_id, keep=keep, hook=self._hook)
         )
+
+
+def _warm_up(session: SparkSession) -> None:
+    """What the first batch needs is made ready while Spark still reads the query: workers, their imports, classes."""
+    try:
+        warm_up(session)
+    except Exception as error:  # the first batch will find it cold, or meet the same trouble and say so
+        log.info("Spark could not be warmed up: %s", error)
 
 
 def typed(frame: DataFrame, schemas: Mapping[str, str]) -> DataFrame:

@@ -6,11 +6,11 @@ Each default stands here with the reason it was chosen; the figures are in docs/
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from holdfast.model.errors import SparkUnavailable
+from holdfast.runtime.jvm import java_options, worker_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 _CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing"
 
 DEFAULTS: Mapping[str, str] = {
-    # A deep plan overflows the stack of the stream's thread. The compiler stays complete: with C1 alone a start is a
-    # third shorter, but a large batch takes more than twice as long.
-    "spark.driver.extraJavaOptions": "-Xss8m -XX:+UseParallelGC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
@@ -59,14 +56,15 @@ class SparkSettings:
 
 def spark_session(settings: SparkSettings, *, app_name: str = "holdfast") -> SparkSession:
     """A session with a state of its own; the first call in a process starts the JVM, later ones share it."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", worker_python(settings.master))
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     from holdfast.log.datasource import Inboxes
 
     builder = SparkSession.builder.master(settings.master).appName(app_name)
-    for name, value in {**DEFAULTS, **settings.conf}.items():
+    jvm = {"spark.driver.extraJavaOptions": java_options()}
+    for name, value in {**jvm, **DEFAULTS, **settings.conf}.items():
         builder = builder.config(name, value)
     try:
         session = builder.getOrCreate().newSession()

@@ -154,12 +154,12 @@ def test_an_inbox_filled_by_what_was_read_gives_room_again(
 
 
 def test_a_capture_that_is_stopped_while_its_last_events_wait_for_room_has_not_finished(tmp_path: Path) -> None:
-    source = Generator("orders", events=200, chunk=100)
+    source = Generator("orders", events=1000, chunk=500)
     with Inbox.open(tmp_path, name="orders", epoch=1, quota=1) as inbox:
         capture = Capture(source, inbox, failed=lambda error: None)
         capture.start()
         wait_until(lambda: capture.status().state is CaptureState.BLOCKED, "the last events wait for room")
         assert source.finished
         capture.stop()
-        assert inbox.end() == 100
+        assert inbox.end() == 500
         assert capture.status().state is CaptureState.STOPPED

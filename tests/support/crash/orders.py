@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holdfast import BatchLimits, Budget, Pipeline, Quotas
 from holdfast.capture import Generator
 from holdfast.deliver import SinkSpec
-from holdfast.runtime import BatchLimits, Budget, Pipeline, Quotas
 from holdfast.sinks import Files, Sqlite
 from holdfast.testing.driver import LocalProcessor
 

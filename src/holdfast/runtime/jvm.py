@@ -1,0 +1,109 @@
+"""How Spark's JVM and its Python workers are started without waste.
+
+Two thirds of the processor time that a start took went into work that is the same every time:
+
+- The JVM loads and verifies the same 20,000 classes. An archive of them, made once by `python -m holdfast.runtime.jvm`,
+  halves the JVM's part. A JVM that does not fit the archive goes on without it.
+- The optimising compiler works on code that runs during a start and never again. It begins later here; code that runs
+  for every row is still hot enough within the first large batch.
+- Spark puts a zip of its Python sources before the installed package. A zip keeps no bytecode, so each of the five
+  kinds of Python workers compiled all of pyspark again. `worker-python` starts the interpreter without that zip.
+
+The figures are in docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+_LATE_OPTIMISING = (
+    "-XX:Tier4InvocationThreshold=100000",
+    "-XX:Tier4MinInvocationThreshold=50000",
+    "-XX:Tier4CompileThreshold=200000",
+    "-XX:Tier4BackEdgeThreshold=400000",
+)
+_SETTINGS = ("-Xss8m", "-XX:+UseParallelGC")
+"""A deep plan overflows the default stack of the stream's thread."""
+
+
+def java_options() -> str:
+    """What the driver's JVM is started with."""
+    archive = class_archive()
+    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off"] if archive and archive.exists() else []
+    return " ".join([*_SETTINGS, *_LATE_OPTIMISING, *shared])
+
+
+def class_archive() -> Path | None:
+    """Where the archive of loaded classes for this Java and this Spark is, or would be; None without a Java."""
+    java = _java()
+    if java is None:
+        return None
+    import pyspark
+
+    spark = Path(pyspark.__file__).parent
+    modules = java.parents[1] / "lib" / "modules"
+    made_for = f"{java} {modules.stat().st_mtime_ns if modules.exists() else ''} {spark} {pyspark.__version__}"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "holdfast" / f"spark-{hashlib.sha256(made_for.encode()).hexdigest()[:16]}.jsa"
+
+
+def worker_python(master: str) -> str:
+    """The interpreter of Spark's Python workers: where they run on this host, one that skips Spark's zip."""
+    if not master.startswith("local") or os.name != "posix":
+        return sys.executable
+    os.environ["HOLDFAST_PYTHON"] = sys.executable
+    return str(Path(__file__).with_name("worker-python"))
+
+
+def _java() -> Path | None:
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    return Path(found).resolve() if found and Path(found).exists() else None
+
+
+_TRIAL = """
+from pathlib import Path
+import sys
+from pyspark import SparkContext
+from holdfast import Files, Generator, Pipeline, SparkSettings, Until, sql
+scratch, options = Path(sys.argv[1]), sys.argv[2]
+for name, mode, query in (
+    ("rows", "append", "SELECT seq, key, op, event_time, after FROM events WHERE op <> 'd'"),
+    ("groups", "update", "SELECT after.customer % 10 AS k, count(*) AS n, max(seq) AS seq FROM events GROUP BY 1"),
+):
+    pipeline = Pipeline(name, directory=scratch / name).read(Generator(events=2000)).process(sql(query))
+    pipeline = pipeline.output_mode(mode).write(Files(scratch / f"{name}-out"))
+    pipeline.spark(SparkSettings(conf={"spark.driver.extraJavaOptions": options})).run(until=Until.CAUGHT_UP)
+jvm = SparkContext._gateway.proc
+jvm.stdin.close()
+jvm.wait()
+"""
+
+
+def make_class_archive() -> Path | None:
+    """Run two small pipelines in a JVM of their own, and keep what classes it had loaded. About a minute."""
+    archive = class_archive()
+    if archive is None or archive.exists():
+        return archive
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
+        made = Path(scratch) / "archive"
+        options = " ".join([*_SETTINGS, f"-XX:ArchiveClassesAtExit={made}", "-Xlog:cds=off,cds+dynamic=off"])
+        subprocess.run([sys.executable, "-c", _TRIAL, scratch, options], check=True, stderr=subprocess.DEVNULL)
+        made.replace(archive)
+    return archive
+
+
+if __name__ == "__main__":
+    if (place := class_archive()) is not None and not place.exists():
+        print("setup: an archive of Spark's classes, so that it starts in half the time (a minute, once)", flush=True)
+        try:
+            make_class_archive()
+        except (subprocess.CalledProcessError, OSError) as error:
+            print(f"setup: the archive could not be made, Spark starts without it ({error})")

@@ -1,0 +1,46 @@
+"""How a capture turns reads into appends: few of them while little comes, and none that waits in vain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import Generator, Pace
+from holdfast.capture import Capture, CaptureState
+from holdfast.log import Inbox, InboxReader
+from tests.support.engine_pipelines import wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def captured(directory: Path, source: Generator, *, pause: float) -> list[int]:
+    """Capture all of a source; how many events each append holds."""
+    with Inbox.open(directory, name=source.name, epoch=1) as inbox:
+        capture = Capture(source, inbox, failed=_unexpected, pause=pause)
+        capture.start()
+        wait_until(lambda: capture.status().state is CaptureState.FINISHED, "the source has ended")
+        capture.stop()
+        with InboxReader.open(directory) as reader:
+            return [chunk.last_seq - chunk.first_seq + 1 for chunk in reader.chunks(0, inbox.end())]
+
+
+def test_what_a_source_gives_one_by_one_is_appended_together(tmp_path: Path) -> None:
+    appends = captured(tmp_path, Generator(events=400, chunk=1), pause=0.02)
+    assert sum(appends) == 400
+    assert len(appends) <= 20, "each append costs a sync"
+
+
+def test_large_reads_are_appended_as_they_come(tmp_path: Path) -> None:
+    assert captured(tmp_path, Generator(events=4000, chunk=1000), pause=0.02) == [1000, 1000, 1000, 1000]
+
+
+def test_the_first_event_after_a_silence_does_not_wait(tmp_path: Path) -> None:
+    with Inbox.open(tmp_path, name="orders", epoch=1) as inbox:
+        capture = Capture(Generator(events=2, chunk=1, pace=Pace(rate=1)), inbox, failed=_unexpected, pause=3600)
+        capture.start()
+        wait_until(lambda: inbox.end() == 1, "the first event is durable, though the pause is an hour")
+        capture.stop()
+
+
+def _unexpected(error: BaseException) -> None:
+    raise AssertionError from error

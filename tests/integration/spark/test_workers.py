@@ -1,0 +1,71 @@
+"""Spark's Python workers start from installed bytecode, and find what they would have found anyway."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from holdfast.runtime.jvm import class_archive, java_options, worker_python
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    import pytest
+    from pyspark.sql import SparkSession
+
+
+def where_pyspark_is(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyspark
+
+    for _ in batches:
+        yield pa.RecordBatch.from_pydict({"file": [pyspark.__file__]})
+
+
+def test_a_worker_imports_the_installed_pyspark_and_not_the_zip_without_bytecode(spark: SparkSession) -> None:
+    files = [row.file for row in spark.range(1).mapInArrow(where_pyspark_is, "file STRING").collect()]
+    assert files
+    assert not any(".zip" in file for file in files)
+
+
+def test_only_what_spark_itself_put_on_the_path_is_left_out(tmp_path: Path) -> None:
+    spark_home, mine = tmp_path / "spark", tmp_path / "my modules"
+    path = os.pathsep.join([f"{spark_home}/python/lib/pyspark.zip", str(mine), f"{spark_home}/jars/core.jar"])
+    told = subprocess.run(
+        [worker_python("local[2]"), "-c", "import json, os; print(json.dumps(os.environ['PYTHONPATH']))"],
+        env={**os.environ, "PYTHONPATH": path, "SPARK_HOME": str(spark_home)},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert json.loads(told.stdout) == str(mine)
+
+
+def test_a_cluster_gets_the_plain_interpreter() -> None:
+    assert worker_python("spark://somewhere:7077") == sys.executable
+
+
+def test_an_archive_of_classes_is_used_only_when_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    archive = class_archive()
+    assert archive is not None
+    assert "SharedArchiveFile" not in java_options()
+    archive.parent.mkdir()
+    archive.touch()
+    assert f"-XX:SharedArchiveFile={archive}" in java_options()
+
+
+def test_another_java_or_another_spark_has_an_archive_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = class_archive()
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.touch()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert class_archive() != ours
