@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from holdfast.checkpoint.contract import utc_now
 from holdfast.checkpoint.kept import Kept
 from holdfast.checkpoint.memory import MemoryStore, Shelf
+from holdfast.model.clock import utc_now
 from tests.support.damage import flip, flip_in_files, flip_in_objects
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     import obstore.store
 
-    from holdfast.checkpoint.contract import CheckpointStore, Clock
+    from holdfast.checkpoint.contract import CheckpointStore
+    from holdfast.model.clock import Clock
     from tests.support.servers import Servers
 
 

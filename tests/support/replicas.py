@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 
-from holdfast.checkpoint.contract import CheckpointStore, Clock, Commit, Put, Stored, Version, utc_now
+from holdfast.checkpoint.contract import CheckpointStore, Commit, Put, Stored, Version
 from holdfast.checkpoint.memory import MemoryStore, Shelf
 from holdfast.checkpoint.replication.replicated import ReplicatedStore
 from holdfast.checkpoint.replication.takeover import WithoutRemote
+from holdfast.model.clock import Clock, utc_now
 from holdfast.model.errors import CheckpointError, CommitStateUnknown, StoreUnavailable
 
 NEVER_BY_ITSELF = timedelta(days=1)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint.contract import utc_now
+from holdfast.model.clock import utc_now
 
 if TYPE_CHECKING:
-    from holdfast.checkpoint.contract import CheckpointStore, Clock
+    from holdfast.checkpoint.contract import CheckpointStore
+    from holdfast.model.clock import Clock
     from tests.support.backends import Backend
 
 

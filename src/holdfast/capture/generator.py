@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from holdfast.capture.contract import Captured, Source
+from holdfast.model.clock import Clock, utc_now
 from holdfast.model.envelope import CAPTURED, Op, event_ids
 from holdfast.model.errors import InvalidSource
 from holdfast.model.positions import Seq
@@ -69,7 +70,7 @@ class Generator(Source):
         chunk: int = 8192,
         padding: int = 0,
         monotonic: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Clock = utc_now,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if not transactions or min(transactions) < 1 or chunk < 1 or (events is not None and events < 0):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 T = TypeVar("T")
-
-
-class Clock(Protocol):
-    """Tells the time at which a version is written; always an aware datetime."""
-
-    def __call__(self) -> datetime:
-        """The time now."""
-
-
-def utc_now() -> datetime:
-    """The clock of every store that is given no other."""
-    return datetime.now(UTC)
 
 
 class Durability(Enum):

@@ -25,8 +25,9 @@ from holdfast.checkpoint.commitlog.legacy import LEGACY_NAME, read_legacy
 from holdfast.checkpoint.commitlog.model import Draft, Stamp, View
 from holdfast.checkpoint.commitlog.oserrors import store_error, vanished
 from holdfast.checkpoint.commitlog.store import LogStore, random_nonce
-from holdfast.checkpoint.contract import Clock, Durability, Put, utc_now
+from holdfast.checkpoint.contract import Durability, Put
 from holdfast.checkpoint.envelope import seal
+from holdfast.model.clock import Clock, utc_now
 from holdfast.model.errors import CommitStateUnknown, ForeignFile
 
 FOLDERS = ("commits", "blobs", "pruned", "tmp")

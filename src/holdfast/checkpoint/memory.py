@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint.contract import CheckpointStore, Delete, Durability, Put, RollBack, utc_now
+from holdfast.checkpoint.contract import CheckpointStore, Delete, Durability, Put, RollBack
 from holdfast.checkpoint.envelope import seal
 from holdfast.checkpoint.kept import Kept
 from holdfast.checkpoint.keys import check_commit, check_key, check_prune
@@ -23,12 +23,14 @@ from holdfast.checkpoint.rules import (
     unknown_key,
     unknown_version,
 )
+from holdfast.model.clock import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from holdfast.checkpoint.contract import Clock, Commit, Stored, Update, Version
+    from holdfast.checkpoint.contract import Commit, Stored, Update, Version
+    from holdfast.model.clock import Clock
 
 
 @dataclass(slots=True)

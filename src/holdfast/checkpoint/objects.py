@@ -20,7 +20,8 @@ from urllib.parse import unquote, urlsplit
 from holdfast.checkpoint.commitlog.document import commit_name, commit_number
 from holdfast.checkpoint.commitlog.oserrors import store_error, vanished
 from holdfast.checkpoint.commitlog.store import LogStore, random_nonce
-from holdfast.checkpoint.contract import Clock, Durability, utc_now
+from holdfast.checkpoint.contract import Durability
+from holdfast.model.clock import Clock, utc_now
 from holdfast.model.errors import CheckpointError, CommitStateUnknown, MissingExtra, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint.contract import Durability, utc_now
+from holdfast.checkpoint.contract import Durability
 from holdfast.checkpoint.sql.schema import Dialect
 from holdfast.checkpoint.sql.store import SqlStore
+from holdfast.model.clock import utc_now
 from holdfast.model.errors import (
     CheckpointDamaged,
     CheckpointError,
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from holdfast.checkpoint.contract import Clock
     from holdfast.checkpoint.sql.schema import Row, Value
+    from holdfast.model.clock import Clock
 
 _SCHEMA_CHANGE = 0x686F6C64
 """The advisory lock that two hosts must not hold at once while they make or migrate the tables."""

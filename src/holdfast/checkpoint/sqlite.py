@@ -6,15 +6,17 @@ file system, and a handle must not be carried across a fork.
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint.contract import Durability, utc_now
+from holdfast.checkpoint.contract import Durability
 from holdfast.checkpoint.sql.schema import Dialect, check_format
 from holdfast.checkpoint.sql.store import SqlStore
+from holdfast.disk.files import identity, sync_directory
+from holdfast.disk.sqlite import connect, primary_code, sqlite_trouble
+from holdfast.disk.trouble import Trouble
+from holdfast.model.clock import utc_now
 from holdfast.model.errors import (
     CheckpointDamaged,
     CheckpointError,
@@ -25,10 +27,9 @@ from holdfast.model.errors import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.checkpoint.contract import Clock
+    import os
 
-BUSY_SECONDS = 10.0
-"""How long a write waits for the write of another process."""
+    from holdfast.model.clock import Clock
 
 _DIALECT = Dialect(
     begin="BEGIN IMMEDIATE",
@@ -69,7 +70,7 @@ class SqliteStore(SqlStore):
         is_new = not self._path.exists()
         connection = self._opened("rwc")
         if is_new:
-            _sync_directory(self._path.parent)
+            sync_directory(self._path.parent)
         return connection
 
     def _connect(self) -> sqlite3.Connection:
@@ -77,24 +78,18 @@ class SqliteStore(SqlStore):
 
     def _is_in_place(self) -> bool:
         """A file that was moved or deleted would go on taking writes that nobody finds again."""
-        return _identity(self._path) == self._file
+        return identity(self._path) == self._file
 
     def _opened(self, mode: str) -> sqlite3.Connection:
         """A connection to our own file; one that is not ours is refused before anything in it is changed."""
-        connection = sqlite3.connect(
-            f"{self._path.as_uri()}?mode={mode}",
-            uri=True,
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-        )
+        connection = connect(self._path, mode)
         try:
             check_format(connection, self._dialect, self._place)
             _set_up(connection)
         except BaseException:
             connection.close()
             raise
-        self._file = _identity(self._path)
+        self._file = identity(self._path)
         return connection
 
     def _translate(self, error: Exception) -> CheckpointError:
@@ -103,7 +98,7 @@ class SqliteStore(SqlStore):
 
     def _leaves_commit_unknown(self, error: Exception) -> bool:
         """After a failed sync the commit may be in the file, and be found there after a crash."""
-        return _code(error) == sqlite3.SQLITE_IOERR
+        return primary_code(error) == sqlite3.SQLITE_IOERR
 
 
 def _set_up(connection: sqlite3.Connection) -> None:
@@ -114,47 +109,16 @@ def _set_up(connection: sqlite3.Connection) -> None:
 
 
 def _meaning(error: Exception, path: Path) -> tuple[type[CheckpointError], str]:
-    match _code(error):
-        case sqlite3.SQLITE_FULL:
+    match sqlite_trouble(error, path):
+        case Trouble.FULL:
             return StoreFull, "Make room on its disk; the next commit goes on by itself."
-        case sqlite3.SQLITE_IOERR if _is_disk_full(path):
-            return StoreFull, "Make room on its disk; the next commit goes on by itself."
-        case sqlite3.SQLITE_READONLY:
+        case Trouble.READ_ONLY:
             return StoreReadOnly, "Make the file and its directory writable for this user."
-        case sqlite3.SQLITE_CANTOPEN if path.parent.is_dir() and not os.access(path.parent, os.W_OK):
-            return StoreReadOnly, "Make the file and its directory writable for this user."
-        case sqlite3.SQLITE_NOTADB:
+        case Trouble.FOREIGN:
             return ForeignFile, "Name another path, or move the file away."
-        case sqlite3.SQLITE_CORRUPT:
+        case Trouble.DAMAGED:
             return CheckpointDamaged, "Run `doctor` on the store, or restore the file from its replica."
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+        case Trouble.BUSY:
             return StoreUnavailable, "Another process holds the file; the next call tries again by itself."
         case _:
             return StoreUnavailable, "See that the directory exists and its disk works; the next call tries again."
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    with suppress(OSError):
-        found = path.stat()
-        return found.st_dev, found.st_ino
-    return None
-
-
-def _code(error: Exception) -> int:
-    """The primary result code: the low byte of the extended one."""
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-
-
-def _is_disk_full(path: Path) -> bool:
-    with suppress(OSError):
-        return os.statvfs(path.parent).f_bavail == 0
-    return False
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the new file's name survive a loss of power; its content is synced by SQLite."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

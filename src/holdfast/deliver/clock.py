@@ -6,10 +6,12 @@ Waiting is always on a condition, so whoever has news can wake a thread that wai
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
+from holdfast.model.clock import utc_now
+
 if TYPE_CHECKING:
+    from datetime import datetime
     from threading import Condition
 
 
@@ -38,7 +40,7 @@ class SystemClock:
 
     def now(self) -> datetime:
         """The time of day in UTC."""
-        return datetime.now(UTC)
+        return utc_now()
 
     def wait(self, condition: Condition, seconds: float | None) -> None:
         """Wait until notified or until the time has passed."""

@@ -10,11 +10,11 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from holdfast.log import dead_index as rows
-from holdfast.log.clock import Clock, utc_now
 from holdfast.log.dead_entry import from_batch, to_batch
 from holdfast.log.opening import Owner
 from holdfast.log.segment import decode, encode, read_place
 from holdfast.log.segmented import Kind, SegmentedLog, Steps
+from holdfast.model.clock import Clock, utc_now
 from holdfast.model.steps import Step, StepHook, no_hook
 
 if TYPE_CHECKING:

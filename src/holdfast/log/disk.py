@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from holdfast.disk.files import sync_directory
 from holdfast.log.oserrors import disk_error
 
 if TYPE_CHECKING:
@@ -22,15 +23,6 @@ def make_directory(path: Path) -> None:
         sync_directory(path.parent)
     except OSError as error:
         raise disk_error(error, path) from error
-
-
-def sync_directory(path: Path) -> None:
-    """Make the names in a directory durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def sizes(directory: Path) -> dict[str, int]:

@@ -13,12 +13,12 @@ from threading import Condition, RLock
 from typing import TYPE_CHECKING
 
 from holdfast.log import inbox_control as control
-from holdfast.log.clock import Clock, utc_now
 from holdfast.log.group_commit import GroupCommit
 from holdfast.log.inbox_store import InboxStore
 from holdfast.log.keys import forget as forget_keys
 from holdfast.log.opening import Owner
 from holdfast.log.pushes import Push
+from holdfast.model.clock import Clock, utc_now
 from holdfast.model.errors import InvalidAppend, LogQuota
 from holdfast.model.steps import StepHook, no_hook
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.log import inbox_control as control
-from holdfast.log.clock import milliseconds
 from holdfast.log.cutting import check_shape, check_values, cut, position_text
 from holdfast.log.inbox_index import LAYOUT, drop_unfinished, insert_chunks, move_state, read_state, segment_lengths
 from holdfast.log.keys import consume, leave_out_repeated
@@ -15,6 +14,7 @@ from holdfast.log.pushes import answers, joined, placed
 from holdfast.log.retention import forgettable
 from holdfast.log.segment import ROLL_AT, encode
 from holdfast.log.segmented import Kind, SegmentedLog, Steps
+from holdfast.log.times import milliseconds
 from holdfast.log.values import Appended, Trimmed
 from holdfast.model.errors import InvalidAppend, NotInLog
 from holdfast.model.positions import Order, Seq, from_json

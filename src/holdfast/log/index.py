@@ -13,16 +13,15 @@ from contextlib import contextmanager, suppress
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from holdfast.disk.files import identity
+from holdfast.disk.sqlite import connect, primary_code
 from holdfast.log.oserrors import missing
-from holdfast.log.sqlite_errors import index_error, primary_code
+from holdfast.log.sqlite_errors import index_error
 from holdfast.model.errors import LogClosed, LogError, LogFenced, LogInDoubt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-BUSY_SECONDS = 10.0
-"""How long a commit waits for the commit of another process."""
 
 
 class Index:
@@ -40,8 +39,9 @@ class Index:
         self._lock = RLock()
         self._pid = os.getpid()
         self._is_closed = False
-        self._connection = connect(path, "ro" if epoch is None else "rwc")
-        self._file = _identity(path)
+        with self._translated():
+            self._connection = connect(path, "ro" if epoch is None else "rwc")
+        self._file = identity(path)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -94,7 +94,7 @@ class Index:
                 raise self._closed("it was closed")
             if self.is_in_doubt:
                 raise self._closed("a commit failed half-way")
-            if _identity(self.path) != self._file:
+            if identity(self.path) != self._file:
                 raise missing(self.path, "another file, or none, is in its place")
             yield self._connection
 
@@ -143,29 +143,7 @@ class Index:
         )
 
 
-def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """A connection that leaves transactions to us."""
-    try:
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}",
-            uri=True,
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-    except sqlite3.Error as error:
-        raise index_error(error, path) from error
-    return connection
-
-
 def roll_back(db: sqlite3.Connection) -> None:
     """End a transaction that failed; SQLite may have done it already."""
     with suppress(sqlite3.Error):
         db.execute("ROLLBACK")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    with suppress(OSError):
-        found = path.stat()
-        return found.st_dev, found.st_ino
-    return None

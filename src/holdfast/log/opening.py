@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from holdfast.log.clock import Clock, utc_now
-from holdfast.log.disk import make_directory, sync_directory
+from holdfast.disk.files import sync_directory
+from holdfast.disk.sqlite import primary_code
+from holdfast.log.disk import make_directory
 from holdfast.log.index import Index, roll_back
 from holdfast.log.oserrors import disk_error, foreign, missing
-from holdfast.log.sqlite_errors import primary_code
+from holdfast.model.clock import Clock, utc_now
 from holdfast.model.steps import StepHook, no_hook
 
 if TYPE_CHECKING:

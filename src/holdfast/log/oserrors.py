@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import errno
 from typing import TYPE_CHECKING
 
+from holdfast.disk.trouble import Trouble, os_trouble
 from holdfast.model.errors import ForeignLog, LogDamaged, LogError, LogFull, LogMissing, LogReadOnly, LogUnavailable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
-
 
 def disk_error(error: OSError, path: Path) -> LogError:
     """The error to raise when the file or directory at `path` could not be used."""
     reason = error.strerror or str(error)
-    if error.errno in _FULL:
-        return full(path, reason)
-    if error.errno in _READ_ONLY:
-        return read_only(path, reason)
-    if error.errno == errno.ENOENT:
-        return missing(path)
-    return LogUnavailable(
-        f"{path} cannot be used: {reason}.",
-        kept="What was appended before is safe.",
-        remedy="See that its disk works, then try again.",
-        path=str(path),
-    )
+    match os_trouble(error.errno):
+        case Trouble.FULL:
+            return full(path, reason)
+        case Trouble.READ_ONLY:
+            return read_only(path, reason)
+        case Trouble.GONE:
+            return missing(path)
+        case _:
+            return LogUnavailable(
+                f"{path} cannot be used: {reason}.",
+                kept="What was appended before is safe.",
+                remedy="See that its disk works, then try again.",
+                path=str(path),
+            )
 
 
 def full(path: Path, reason: str) -> LogFull:

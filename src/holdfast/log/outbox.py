@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from holdfast.log import outbox_index as rows
-from holdfast.log.clock import Clock, utc_now
 from holdfast.log.disk import remove, sizes
 from holdfast.log.opening import Owner, claim, open_owned
 from holdfast.log.parts import epoch_of_part, read_part
 from holdfast.log.retention import forgettable
 from holdfast.log.segment import verify_present
 from holdfast.log.values import Keep, NewBatch, Published, Retained
+from holdfast.model.clock import Clock, utc_now
 from holdfast.model.errors import BatchDiverged, NotInLog
 from holdfast.model.steps import Step, StepHook, no_hook
 

@@ -11,9 +11,9 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.log.clock import from_milliseconds, milliseconds
 from holdfast.log.opening import Layout
 from holdfast.log.retention import Item
+from holdfast.log.times import from_milliseconds, milliseconds
 from holdfast.log.values import Digest, NewBatch, PartRef, Published, Retained
 from holdfast.model.positions import from_json, to_json
 

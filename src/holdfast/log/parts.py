@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import google_crc32c
 import pyarrow as pa
 
-from holdfast.log.disk import sync_directory
+from holdfast.disk.files import sync_directory
 from holdfast.log.oserrors import disk_error
 from holdfast.log.segment import read_place
 from holdfast.log.values import PartRef

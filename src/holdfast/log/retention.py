@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.log.clock import milliseconds
+from holdfast.log.times import milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import google_crc32c
 import pyarrow as pa
 
-from holdfast.log.disk import remove, sizes, sync_directory
+from holdfast.disk.files import sync_directory
+from holdfast.log.disk import remove, sizes
 from holdfast.log.oserrors import damaged, disk_error, missing
 
 if TYPE_CHECKING:

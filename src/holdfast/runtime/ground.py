@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint import SqliteStore
 from holdfast.log import DeadLetterLog, Inbox, InboxReader, Outbox
 from holdfast.log.disk import make_directory
+from holdfast.model.clock import utc_now
 from holdfast.model.errors import LogMissing, PipelineDiverged
 from holdfast.runtime.agreement import Continuation, OutboxBatch, SparkStands, agree
 from holdfast.runtime.layout import Layout
@@ -142,7 +142,7 @@ class Ground:
 
 
 def _note_begin(store: CheckpointStore, epoch: int, plan: Plan) -> None:
-    now = datetime.now(UTC)
+    now = utc_now()
     history = (store.get(HISTORY) or History()).begun(now)
     history.check(plan.restarts, now)
     store.put(HISTORY, history, epoch=epoch)

@@ -7,11 +7,12 @@ finishes it, and after a restart runs again the one batch that was planned and n
 from __future__ import annotations
 
 import json
-import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.disk.files import sync_directory, sync_file
 from holdfast.model.errors import PipelineDiverged
 from holdfast.model.steps import Step, StepHook, no_hook
 
@@ -116,17 +117,13 @@ def _folders_up_to(root: Path, files: set[Path]) -> list[Path]:
 
 def _sync_file(path: Path) -> None:
     """Sync a file; one that Spark has purged meanwhile needs none."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with suppress(FileNotFoundError):
+        sync_file(path)
 
 
-_sync_directory = _sync_file
+def _sync_directory(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        sync_directory(path)
 
 
 def _unreadable(path: Path, error: Exception) -> PipelineDiverged:

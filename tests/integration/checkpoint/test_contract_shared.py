@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.checkpoint.contract import Commit, Put, RollBack, VersionIs, utc_now
+from holdfast.checkpoint.contract import Commit, Put, RollBack, VersionIs
+from holdfast.model.clock import utc_now
 from holdfast.model.errors import Fenced, RequirementFailed, UnknownEpoch
 
 if TYPE_CHECKING:

@@ -103,7 +103,7 @@ def test_sqlite_says_when_its_directory_is_read_only(tmp_path: Path, exists: boo
 
 
 def test_sqlite_waits_for_another_writer_only_so_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.checkpoint.sqlite.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("holdfast.disk.sqlite.BUSY_SECONDS", 0.1)
     with SqliteStore(tmp_path / "c.db") as store:
         epoch = store.take_over()
         other = sqlite3.connect(tmp_path / "c.db", isolation_level=None)

@@ -58,7 +58,7 @@ def test_the_journal_of_a_file_that_exists_is_its_owners_choice(tmp_path: Path, 
 def test_another_writer_is_waited_for_only_so_long(
     tmp_path: Path, lanes: Lanes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.sinks.sql.sqlite_session.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("holdfast.disk.sqlite.BUSY_SECONDS", 0.1)
     sink = lanes.open()
     with closing(sqlite3.connect(tmp_path / "orders.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

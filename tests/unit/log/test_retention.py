@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.log.clock import milliseconds
 from holdfast.log.retention import Forgotten, Item, forgettable
+from holdfast.log.times import milliseconds
 from holdfast.log.values import Keep
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

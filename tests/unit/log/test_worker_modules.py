@@ -7,20 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import log
+import holdfast
 
-SOURCE = Path(log.__file__).parent
+SOURCE = Path(holdfast.__file__).parents[1]
+WORKER = {
+    *(f"holdfast.log.{name}" for name in ("parts", "segment", "values", "disk", "oserrors")),
+    *(f"holdfast.disk.{name}" for name in ("files", "trouble")),
+}
 
 
-@pytest.mark.parametrize("module", ["parts", "segment", "values", "disk", "oserrors"])
+@pytest.mark.parametrize("module", sorted(WORKER))
 def test_no_index_is_within_reach_of_a_worker(module: str) -> None:
+    path = SOURCE.joinpath(*module.split(".")).with_suffix(".py")
     imported = {
         name
-        for node in ast.walk(ast.parse((SOURCE / f"{module}.py").read_text()))
+        for node in ast.walk(ast.parse(path.read_text()))
         for name in _names(node)
-        if name.startswith(("sqlite3", "holdfast.log."))
+        if name.startswith(("sqlite3", "holdfast.log", "holdfast.disk"))
     }
-    assert imported <= {f"holdfast.log.{name}" for name in ("parts", "segment", "values", "disk", "oserrors")}
+    assert imported <= WORKER
 
 
 def _names(node: ast.AST) -> list[str]:

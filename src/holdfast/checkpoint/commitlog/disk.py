@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.disk.files import sync_directory, sync_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Disk:
@@ -16,7 +20,7 @@ class Disk:
 
     def sync(self, path: Path) -> None:
         """Make a file's bytes durable."""
-        self._sync(path, os.O_RDONLY)
+        sync_file(path)
 
     def publish(self, source: Path, target: Path) -> None:
         """Give a file a second name; `FileExistsError` when the name is taken, for a name is never replaced."""
@@ -24,7 +28,7 @@ class Disk:
 
     def sync_directory(self, path: Path) -> None:
         """Make the names in a directory durable."""
-        self._sync(path, os.O_RDONLY | os.O_DIRECTORY)
+        sync_directory(path)
 
     def make_directory(self, path: Path) -> None:
         """Create a directory below an existing one."""
@@ -33,10 +37,3 @@ class Disk:
     def remove(self, path: Path) -> None:
         """Remove a name."""
         path.unlink()
-
-    def _sync(self, path: Path, flags: int) -> None:
-        descriptor = os.open(path, flags)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

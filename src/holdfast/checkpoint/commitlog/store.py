@@ -18,20 +18,11 @@ from holdfast.checkpoint.commitlog.model import Document, Draft, Record, Stamp, 
 from holdfast.checkpoint.commitlog.publish import Publisher
 from holdfast.checkpoint.commitlog.reader import ATTEMPTS, LogReader, contended
 from holdfast.checkpoint.commitlog.sweep import Sweeper
-from holdfast.checkpoint.contract import (
-    CheckpointStore,
-    Clock,
-    Commit,
-    Delete,
-    Put,
-    RollBack,
-    Stored,
-    Version,
-    utc_now,
-)
+from holdfast.checkpoint.contract import CheckpointStore, Commit, Delete, Put, RollBack, Stored, Version
 from holdfast.checkpoint.envelope import Sealed, seal
 from holdfast.checkpoint.keys import check_commit, check_key, check_prune
 from holdfast.checkpoint.rules import carried_over_fork, closed, prunable
+from holdfast.model.clock import Clock, utc_now
 from holdfast.model.errors import CheckpointDamaged, ForeignFile
 
 T = TypeVar("T")

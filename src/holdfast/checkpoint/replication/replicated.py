@@ -22,7 +22,7 @@ import time
 from collections.abc import Mapping
 from datetime import timedelta
 
-from holdfast.checkpoint.contract import CheckpointStore, Clock, Commit, Stored, Version, utc_now
+from holdfast.checkpoint.contract import CheckpointStore, Commit, Stored, Version
 from holdfast.checkpoint.replication.copying import Copier
 from holdfast.checkpoint.replication.remotetier import RemoteTier
 from holdfast.checkpoint.replication.replica import RESERVED
@@ -30,6 +30,7 @@ from holdfast.checkpoint.replication.status import Replication, Standing, back_o
 from holdfast.checkpoint.replication.takeover import WithoutRemote, take_over
 from holdfast.checkpoint.replication.tiers import Tiers
 from holdfast.checkpoint.rules import closed
+from holdfast.model.clock import Clock, utc_now
 from holdfast.model.errors import CheckpointError, InvalidKey
 
 KEPT_REMOTE = 10

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 from threading import Condition, Lock
 
-from holdfast.checkpoint.contract import CheckpointStore, Clock, Commit, Put, Version
+from holdfast.checkpoint.contract import CheckpointStore, Commit, Put, Version
 from holdfast.checkpoint.replication.remotetier import RemoteTier
 from holdfast.checkpoint.replication.replica import NOTHING, RESERVED, Found, Manifest, encode
 from holdfast.checkpoint.replication.status import Attempts, Pending, Replication, Standing, report
+from holdfast.model.clock import Clock
 from holdfast.model.errors import CheckpointDamaged, CommitStateUnknown, Fenced, UnknownEpoch
 
 RECORDS_KEPT = 4

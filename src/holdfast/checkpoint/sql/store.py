@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint.contract import Delete, Put, RollBack, utc_now
+from holdfast.checkpoint.contract import Delete, Put, RollBack
 from holdfast.checkpoint.envelope import seal
 from holdfast.checkpoint.kept import Kept
 from holdfast.checkpoint.keys import check_commit, check_key, check_prune
@@ -24,15 +24,17 @@ from holdfast.checkpoint.rules import (
 from holdfast.checkpoint.sql.connection import SqlConnection
 from holdfast.checkpoint.sql.rows import Head, kept_in, number_in, row_of, version_in
 from holdfast.checkpoint.sql.schema import INSERT_VERSION, VERSION_COLUMNS, WRITE_HEAD
+from holdfast.model.clock import utc_now
 from holdfast.model.errors import CheckpointDamaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from holdfast.checkpoint.contract import Clock, Commit, Stored, Update, Version
+    from holdfast.checkpoint.contract import Commit, Stored, Update, Version
     from holdfast.checkpoint.envelope import Sealed
     from holdfast.checkpoint.sql.schema import Database, Row
+    from holdfast.model.clock import Clock
 
 _SELECT_ONE = (
     f"SELECT {', '.join('v.' + column for column in VERSION_COLUMNS)} FROM holdfast_keys k "

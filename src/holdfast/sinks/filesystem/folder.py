@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from holdfast.disk.files import sync_directory, sync_file
 from holdfast.model.errors import Fatal
 from holdfast.sinks.filesystem.oserrors import delivery_error
 
@@ -40,7 +41,7 @@ class Folder:
         with self._translated():
             if not self._directory.is_dir():
                 self._directory.mkdir()
-                _sync(self._directory.parent)
+                sync_directory(self._directory.parent)
             for path in self._left_behind():
                 path.unlink(missing_ok=True)
 
@@ -93,7 +94,7 @@ class Drafts:
     def sync(self) -> None:
         """Make the bytes of all files durable."""
         for path in self._paths.values():
-            _sync(path)
+            sync_file(path)
 
     def publish(self, name: str) -> None:
         """Give a file its name. One that is there already with the same bytes was published before a crash."""
@@ -106,7 +107,7 @@ class Drafts:
 
     def sync_names(self) -> None:
         """Make the names durable."""
-        _sync(self._directory)
+        sync_directory(self._directory)
 
     def remove(self) -> None:
         """Remove the hidden names; one that cannot be removed now is swept when the folder is opened again."""
@@ -126,14 +127,6 @@ def _are_equal(one: Path, other: Path) -> bool:
             if block != b.read(_BLOCK):
                 return False
     return True
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _taken(target: Path) -> Fatal:

@@ -6,13 +6,14 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
+from holdfast.disk.trouble import Trouble, os_trouble
 from holdfast.model.errors import DeliveryError, Fatal, Transient
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_REFUSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EOPNOTSUPP, errno.EXDEV}
+_UNFIT = {errno.ENOTDIR, errno.ENAMETOOLONG, errno.EOPNOTSUPP, errno.EXDEV}
+"""What a place answers in which files cannot be published at all."""
 
 
 def delivery_error(error: OSError, directory: Path) -> DeliveryError:
@@ -28,8 +29,9 @@ def delivery_error(error: OSError, directory: Path) -> DeliveryError:
 
 
 def _meaning(number: int | None) -> tuple[type[DeliveryError], str, str]:
-    if number in _FULL:
+    trouble = os_trouble(number)
+    if trouble is Trouble.FULL:
         return Transient, "is full", "Make room or raise the quota; the batch is tried again by itself."
-    if number in _REFUSED:
+    if trouble is Trouble.READ_ONLY or number in _UNFIT:
         return Fatal, "may not be used", "Let this user write there, on a disk that knows hard links."
     return Transient, "cannot be used", "See that the disk is there; the batch is tried again by itself."

@@ -1,19 +1,10 @@
-"""The time that a log writes beside its rows. It orders nothing and identifies nothing."""
+"""Times as an index keeps them: milliseconds since 1970."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-Clock = Callable[[], datetime]
-"""Gives the time now, with a zone."""
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def utc_now() -> datetime:
-    """The clock of every log that is given no other."""
-    return datetime.now(UTC)
 
 
 def milliseconds(time: datetime) -> int:
