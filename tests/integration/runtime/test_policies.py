@@ -34,6 +34,7 @@ class World:
     directory: Path
     dsn: str
     relay: Relay
+    source: Tap = field(default_factory=lambda: Tap(LATE))
     sinks: dict[str, Watched] = field(default_factory=dict)
 
     def pipeline(self, source: Tap, policy: Policy, *, database_required: bool) -> Pipeline:
@@ -95,11 +96,14 @@ def state_of_database(whole: Pipeline) -> LaneState:
     return whole.status().delivery.lanes["database"].state
 
 
-def cut_off_for_long(whole: Pipeline, world: World, source: Tap) -> None:
-    """All sinks have the early events; then the database is gone while the others get the late ones."""
-    bring_to(whole, source, EARLY, "archive", "table", "database")
-    world.relay.go_down()
-    bring_to(whole, source, LATE, "archive", "table")
+@pytest.fixture
+def whole(world: World, policy: Policy, is_required: bool) -> Iterator[Pipeline]:
+    """A running pipeline: all sinks have the early events, and since the database is gone the others have the late."""
+    with started(world.pipeline(world.source, policy, database_required=is_required)) as whole:
+        bring_to(whole, world.source, EARLY, "archive", "table", "database")
+        world.relay.go_down()
+        bring_to(whole, world.source, LATE, "archive", "table")
+        yield whole
 
 
 HOLDS_BACK = [
@@ -115,64 +119,53 @@ GOES_ON = [
 
 @pytest.mark.req("D6", "D8")
 @pytest.mark.parametrize(("policy", "is_required"), HOLDS_BACK)
-def test_nothing_is_committed_past_a_sink_that_is_down_and_the_policy_needs(
-    world: World, policy: Policy, is_required: bool
-) -> None:
-    source = Tap(LATE)
-    with started(world.pipeline(source, policy, database_required=is_required)) as whole:
-        cut_off_for_long(whole, world, source)
-        status = whole.status().delivery
-        assert status.committed == status.lanes["database"].cursor < status.newest
+def test_nothing_is_committed_past_a_sink_that_is_down_and_the_policy_needs(world: World, whole: Pipeline) -> None:
+    status = whole.status().delivery
+    assert status.committed == status.lanes["database"].cursor < status.newest
+    whole.stop()
     assert all(stored.committed <= stored.delivered["database"] for stored in stored_cursors(world.directory))
 
 
 @pytest.mark.req("D6", "D8")
 @pytest.mark.parametrize(("policy", "is_required"), GOES_ON)
-def test_a_sink_that_is_down_and_the_policy_can_do_without_holds_nothing_back(
-    world: World, policy: Policy, is_required: bool
-) -> None:
-    source = Tap(LATE)
-    with started(world.pipeline(source, policy, database_required=is_required)) as whole:
-        cut_off_for_long(whole, world, source)
-        status = whole.status().delivery
-        assert status.committed == status.newest > status.lanes["database"].cursor
+def test_a_sink_that_is_down_and_the_policy_can_do_without_holds_nothing_back(whole: Pipeline) -> None:
+    status = whole.status().delivery
+    assert status.committed == status.newest > status.lanes["database"].cursor
 
 
 @pytest.mark.req("X3")
+@pytest.mark.parametrize(("policy", "is_required"), [(All(), False)])
+@pytest.mark.usefixtures("whole")
 def test_the_source_is_told_only_what_the_sink_that_is_down_has_too(world: World) -> None:
-    source = Tap(LATE)
-    with started(world.pipeline(source, All(), database_required=False)) as whole:
-        cut_off_for_long(whole, world, source)
-        assert source.told
-        assert all(position.compare(Seq(EARLY)) is not Order.AFTER for position in source.told)
-        world.relay.come_up()
-        wait_until(lambda: source.told[-1] == Seq(LATE), "the source is told the end once the sink is back")
+    told = world.source.told
+    assert told
+    assert all(position.compare(Seq(EARLY)) is not Order.AFTER for position in told)
+    world.relay.come_up()
+    wait_until(lambda: told[-1] == Seq(LATE), "the source is told the end once the sink is back")
 
 
 @pytest.mark.req("D17", "M20")
 @pytest.mark.parametrize(("policy", "is_required"), [*HOLDS_BACK, *GOES_ON])
 def test_a_sink_that_was_down_for_long_catches_up_and_no_sink_is_brought_anything_twice(
-    world: World, policy: Policy, is_required: bool
+    world: World, whole: Pipeline
 ) -> None:
-    source = Tap(LATE)
-    with started(world.pipeline(source, policy, database_required=is_required)) as whole:
-        cut_off_for_long(whole, world, source)
-        wait_until(lambda: state_of_database(whole) is LaneState.FROZEN, "the status says that the lane is frozen")
-        world.relay.come_up()
-        finish(whole)
+    wait_until(lambda: state_of_database(whole) is LaneState.FROZEN, "the status says that the lane is frozen")
+    world.relay.come_up()
+    finish(whole)
     assert world.numbers() == everywhere(LATE)
     taken = {name: sink.taken for name, sink in world.sinks.items()}
     assert taken == dict.fromkeys(taken, sorted(set(taken["table"])))
 
 
 @pytest.mark.req("D17", "M20")
-def test_a_sink_that_is_down_over_a_restart_catches_up_and_the_others_are_brought_nothing_twice(world: World) -> None:
-    source = Tap(LATE)
-    with started(world.pipeline(source, Required(), database_required=True)) as whole:
-        cut_off_for_long(whole, world, source)
-    with started(world.pipeline(Tap(LATE, open_to=LATE), Required(), database_required=True)) as whole:
-        assert state_of_database(whole) is LaneState.FROZEN
+@pytest.mark.parametrize(("policy", "is_required"), [(Required(), True)])
+def test_a_sink_that_is_down_over_a_restart_catches_up_and_the_others_are_brought_nothing_twice(
+    world: World, whole: Pipeline
+) -> None:
+    whole.stop()
+    with started(world.pipeline(Tap(LATE, open_to=LATE), Required(), database_required=True)) as again:
+        assert state_of_database(again) is LaneState.FROZEN
         world.relay.come_up()
-        finish(whole)
+        finish(again)
     assert world.sinks["archive"].taken == world.sinks["table"].taken == []
     assert world.numbers() == everywhere(LATE)

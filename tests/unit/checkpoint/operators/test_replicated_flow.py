@@ -36,6 +36,7 @@ FIRST = list(range(1, 21))
 SECOND = [output for value in FIRST for output in (value * 10, -value)]
 CADENCES = {"scale": 2.0, "merge": 3.0, "sink": 4.0}
 MODES = pytest.mark.parametrize("mode", SnapshotMode)
+PER_OPERATOR = pytest.mark.parametrize("mode", [SnapshotMode.PER_OPERATOR])
 
 
 class Witness(MemoryStore):
@@ -133,6 +134,18 @@ def handles() -> Iterator[ExitStack]:
         yield stack
 
 
+@pytest.fixture
+def site(mode: SnapshotMode, handles: ExitStack) -> Site:
+    return Site(mode, handles)
+
+
+@pytest.fixture
+def copied(site: Site) -> Site:
+    """A site whose flow crashed just after everything was copied."""
+    site.crashed(60, copied_at=[59])
+    return site
+
+
 def is_a_committed_pair(snapshot: OperatorSnapshot) -> bool:
     """Whether the state holds exactly the items up to the offsets beside it."""
     seen: dict[str, list[int]] = {name: [] for name in snapshot.cut.inputs}
@@ -153,10 +166,7 @@ def is_aligned(found: Recovery) -> bool:
 
 @pytest.mark.req("K1", "K3")
 @MODES
-def test_a_lost_disk_restarts_every_operator_from_a_pair_that_was_committed(
-    handles: ExitStack, mode: SnapshotMode
-) -> None:
-    site = Site(mode, handles)
+def test_a_lost_disk_restarts_every_operator_from_a_pair_that_was_committed(site: Site, mode: SnapshotMode) -> None:
     site.crashed(60, copied_at=range(5, 60, 7))
     site.lose_the_disk()
     found = site.restart()
@@ -193,60 +203,48 @@ def test_losing_the_disk_in_any_crash_changes_no_result_and_asks_for_nothing_tha
 
 @pytest.mark.req("K1", "K3")
 @MODES
-def test_every_copy_holds_all_parts_that_its_records_name(handles: ExitStack, mode: SnapshotMode) -> None:
-    for every in (1, 2, 3, 5):
-        site = Site(mode, handles)
-        site.crashed(60, copied_at=range(0, 60, every))
-        far = MemoryStore(site.far)
-        histories = {name: stored_history(far, site.keys, name) for name in GRAPH.operators}
-        named = [(name, found.parts[name]) for name in histories for found in histories[name].snapshots]
-        assert len(named) >= 2 * len(GRAPH.operators)
-        assert all(part.is_in(far.versions(site.keys.slot(name, part.slot))[-1]) for name, part in named)
+@pytest.mark.parametrize("every", [1, 2, 3, 5])
+def test_every_copy_holds_all_parts_that_its_records_name(site: Site, every: int) -> None:
+    site.crashed(60, copied_at=range(0, 60, every))
+    far = MemoryStore(site.far)
+    histories = {name: stored_history(far, site.keys, name) for name in GRAPH.operators}
+    named = [(name, found.parts[name]) for name in histories for found in histories[name].snapshots]
+    assert len(named) >= 2 * len(GRAPH.operators)
+    assert all(part.is_in(far.versions(site.keys.slot(name, part.slot))[-1]) for name, part in named)
 
 
 @MODES
-def test_versions_that_got_other_numbers_do_not_make_a_pruned_flow_look_new(
-    handles: ExitStack, mode: SnapshotMode
-) -> None:
-    site = Site(mode, handles)
-    site.crashed(60, copied_at=[59])
-    site.lose_the_disk()
-    site.restart()
-    assert site.store.versions(site.keys.history("sink").name)[0].number == 1
+def test_versions_that_got_other_numbers_do_not_make_a_pruned_flow_look_new(copied: Site) -> None:
+    copied.lose_the_disk()
+    copied.restart()
+    assert copied.store.versions(copied.keys.history("sink").name)[0].number == 1
     for name in GRAPH.operators:
-        assert stored_history(site.store, site.keys, name).is_pruned
+        assert stored_history(copied.store, copied.keys, name).is_pruned
 
 
 @pytest.mark.req("X19")
-def test_losing_the_snapshots_downstream_is_refused_after_a_lost_disk_too(handles: ExitStack) -> None:
-    site = Site(SnapshotMode.PER_OPERATOR, handles)
-    site.crashed(60, copied_at=[59])
-    site.lose_the_disk()
-    site.restart()
-    site.store.delete(site.keys.history("sink").name, epoch=site.store.epoch())
+@PER_OPERATOR
+def test_losing_the_snapshots_downstream_is_refused_after_a_lost_disk_too(copied: Site) -> None:
+    copied.lose_the_disk()
+    copied.restart()
+    copied.store.delete(copied.keys.history("sink").name, epoch=copied.store.epoch())
     with pytest.raises(UnknownVersion, match="behind it are lost"):
-        find_restart(site.store, GRAPH, site.keys)
+        find_restart(copied.store, GRAPH, copied.keys)
 
 
 @pytest.mark.req("X19")
 @MODES
-def test_a_lost_disk_and_a_remote_tier_that_is_away_are_not_a_fresh_start(
-    handles: ExitStack, mode: SnapshotMode
-) -> None:
-    site = Site(mode, handles)
-    site.crashed(60, copied_at=[59])
-    site.lose_the_disk()
-    store = site.start(WithoutRemote.DETACH)
-    site.remote.is_down = True
+def test_a_lost_disk_and_a_remote_tier_that_is_away_are_not_a_fresh_start(copied: Site) -> None:
+    copied.lose_the_disk()
+    store = copied.start(WithoutRemote.DETACH)
+    copied.remote.is_down = True
     epoch = store.take_over()
     with pytest.raises(StoreUnavailable):
-        mend_and_find_restart(store, GRAPH, site.keys, epoch=epoch, paths=site.paths)
+        mend_and_find_restart(store, GRAPH, copied.keys, epoch=epoch, paths=copied.paths)
 
 
-def test_a_flow_goes_on_without_its_remote_tier_although_not_every_operator_has_a_snapshot_yet(
-    handles: ExitStack,
-) -> None:
-    site = Site(SnapshotMode.PER_OPERATOR, handles)
+@PER_OPERATOR
+def test_a_flow_goes_on_without_its_remote_tier_although_not_every_operator_has_a_snapshot_yet(site: Site) -> None:
     site.crashed(9, copied_at=[8])
     assert stored_history(site.store, site.keys, "scale").snapshots
     assert not stored_history(site.store, site.keys, "sink").snapshots
@@ -261,45 +259,36 @@ def test_a_flow_goes_on_without_its_remote_tier_although_not_every_operator_has_
 
 @pytest.mark.req("X19", "K3")
 @MODES
-def test_damage_here_that_is_whole_in_the_remote_tier_is_fetched_and_nothing_goes_back(
-    handles: ExitStack, mode: SnapshotMode
-) -> None:
-    site = Site(mode, handles)
-    site.crashed(60, copied_at=[59])
-    before = find_restart(MemoryStore(site.disk), GRAPH, site.keys)
-    site.tamper(site.disk, newest_slot(MemoryStore(site.disk), site.keys, "merge"))
-    site.tamper(site.disk, site.keys.history("sink").name)
-    found = site.restart()
+def test_damage_here_that_is_whole_in_the_remote_tier_is_fetched_and_nothing_goes_back(copied: Site) -> None:
+    before = find_restart(MemoryStore(copied.disk), GRAPH, copied.keys)
+    copied.tamper(copied.disk, newest_slot(MemoryStore(copied.disk), copied.keys, "merge"))
+    copied.tamper(copied.disk, copied.keys.history("sink").name)
+    found = copied.restart()
     assert (found.points, found.passed_over) == (before.points, ())
-    assert site.same(site.run())
+    assert copied.same(copied.run())
 
 
 @pytest.mark.req("X19", "K5")
 @MODES
 def test_after_a_lost_disk_a_damaged_newest_snapshot_goes_back_to_the_one_before_and_no_result_changes(
-    handles: ExitStack, mode: SnapshotMode
+    copied: Site,
 ) -> None:
-    site = Site(mode, handles)
-    site.crashed(60, copied_at=[59])
-    site.lose_the_disk()
-    newest = site.restart()
-    slot = newest_slot(site.store, site.keys, "sink")
-    site.tamper(site.disk, slot)
-    site.tamper(site.far, slot)
-    before = stored_history(site.store, site.keys, "sink").snapshots[1].snapshot_id
-    found = site.restart()
+    copied.lose_the_disk()
+    newest = copied.restart()
+    slot = newest_slot(copied.store, copied.keys, "sink")
+    copied.tamper(copied.disk, slot)
+    copied.tamper(copied.far, slot)
+    before = stored_history(copied.store, copied.keys, "sink").snapshots[1].snapshot_id
+    found = copied.restart()
     assert (found.points["sink"].snapshot_id, len(found.passed_over)) == (before, 1)
     assert before < newest.points["sink"].snapshot_id
     assert all(is_a_committed_pair(snapshot) for snapshot in found.snapshots.values())
-    assert site.same(site.run())
+    assert copied.same(copied.run())
 
 
 @pytest.mark.req("X19", "K5")
 @MODES
-def test_a_lost_disk_and_a_damaged_newest_copy_go_back_to_the_copy_before(
-    handles: ExitStack, mode: SnapshotMode
-) -> None:
-    site = Site(mode, handles)
+def test_a_lost_disk_and_a_damaged_newest_copy_go_back_to_the_copy_before(site: Site) -> None:
     site.crashed(60, copied_at=[20, 45, 59])
     site.tamper(site.far, newest_slot(MemoryStore(site.far), site.keys, "merge"))
     site.lose_the_disk()
@@ -311,15 +300,11 @@ def test_a_lost_disk_and_a_damaged_newest_copy_go_back_to_the_copy_before(
 
 @pytest.mark.req("X19")
 @MODES
-def test_a_flow_that_lost_its_disk_and_whose_copies_are_all_damaged_does_not_start_afresh(
-    handles: ExitStack, mode: SnapshotMode
-) -> None:
-    site = Site(mode, handles)
-    site.crashed(60, copied_at=[59])
-    site.tamper(site.far, site.keys.history("sink").name)
-    site.lose_the_disk()
+def test_a_flow_that_lost_its_disk_and_whose_copies_are_all_damaged_does_not_start_afresh(copied: Site) -> None:
+    copied.tamper(copied.far, copied.keys.history("sink").name)
+    copied.lose_the_disk()
     with pytest.raises(CheckpointDamaged):
-        site.restart()
+        copied.restart()
 
 
 # What the sources may forget
@@ -338,13 +323,11 @@ def test_what_is_not_copied_yet_lets_no_source_forget_anything(handles: ExitStac
 
 @pytest.mark.req("X11")
 @MODES
-def test_a_host_that_another_has_replaced_cannot_add_to_the_flow(handles: ExitStack, mode: SnapshotMode) -> None:
-    site = Site(mode, handles)
-    site.crashed(60, copied_at=[59])
-    old, epoch = site.store, site.store.epoch()
-    archive = open_archives(old, site.keys, GRAPH.operators, epoch=epoch)["sink"]
-    site.lose_the_disk()
-    site.restart()
+def test_a_host_that_another_has_replaced_cannot_add_to_the_flow(copied: Site) -> None:
+    old, epoch = copied.store, copied.store.epoch()
+    archive = open_archives(old, copied.keys, GRAPH.operators, epoch=epoch)["sink"]
+    copied.lose_the_disk()
+    copied.restart()
     old.replicate_once()
     with pytest.raises(Fenced):
         archive.write_part(OperatorSnapshot(Cut("sink", archive.next_id(), {}, 0), ()))
