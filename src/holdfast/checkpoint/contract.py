@@ -9,13 +9,14 @@ This module does no I/O. A backend implements `_read`, `_commit` and their neigh
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from holdfast.checkpoint.difference import Change, difference
+from holdfast.model.closing import Closing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,7 +135,7 @@ class TypedKey(Generic[T]):
     codec: Codec[T]
 
 
-class CheckpointStore(ABC):
+class CheckpointStore(Closing):
     """Versioned, fenced storage of small values by key. Safe to share between threads.
 
     Keys are 1 to 200 characters of `a-z A-Z 0-9 . _ - / :`, not starting with `/` or `.` and without `..`
@@ -226,9 +227,3 @@ class CheckpointStore(ABC):
     def diff(self, key: str, older: int, newer: int) -> tuple[Change, ...]:
         """What changed from one version of `key` to another."""
         return difference(self.get_version(key, older).payload, self.get_version(key, newer).payload)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -15,12 +15,12 @@ from holdfast.log.opening import Owner
 from holdfast.log.segment import decode, encode, read_place
 from holdfast.log.segmented import Kind, SegmentedLog, Steps
 from holdfast.model.clock import Clock, utc_now
+from holdfast.model.closing import Closing
 from holdfast.model.steps import Step, StepHook, no_hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from types import TracebackType
     from typing import Self
 
     from holdfast.log.dead_entry import DeadLetterEntry
@@ -33,7 +33,7 @@ _DEAD_LETTERS = Kind(
 )
 
 
-class DeadLetterLog:
+class DeadLetterLog(Closing):
     """The one writer of the dead letters, and their reader. Any thread of its process may call its methods."""
 
     def __init__(self, log: SegmentedLog) -> None:
@@ -78,14 +78,6 @@ class DeadLetterLog:
         """Give up the files; what was put stays."""
         with self._lock:
             self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _write(self, entries: Sequence[DeadLetterEntry]) -> None:
         (place,) = self._log.append([encode(to_batch(entries))])

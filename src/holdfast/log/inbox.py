@@ -19,6 +19,7 @@ from holdfast.log.keys import forget as forget_keys
 from holdfast.log.opening import Owner
 from holdfast.log.pushes import Push
 from holdfast.model.clock import Clock, utc_now
+from holdfast.model.closing import Closing
 from holdfast.model.errors import InvalidAppend, LogQuota
 from holdfast.model.steps import StepHook, no_hook
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from concurrent.futures import Future
     from pathlib import Path
-    from types import TracebackType
     from typing import Self
 
     import pyarrow as pa
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from holdfast.model.positions import Position
 
 
-class Inbox:
+class Inbox(Closing):
     """The one writer of an inbox. Its methods may be called from any thread of the process that opened it."""
 
     def __init__(self, store: InboxStore, *, quota: int | None, flush_interval: float) -> None:
@@ -184,14 +184,6 @@ class Inbox:
             self._is_closed = True
             self._store.log.close()
             self._room.notify_all()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _wait_for_room(self, timeout: float | None) -> None:
         if not self._room.wait_for(self._has_room, timeout):

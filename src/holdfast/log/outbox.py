@@ -21,18 +21,18 @@ from holdfast.log.retention import forgettable
 from holdfast.log.segment import verify_present
 from holdfast.log.values import Keep, NewBatch, Published, Retained
 from holdfast.model.clock import Clock, utc_now
+from holdfast.model.closing import Closing
 from holdfast.model.errors import BatchDiverged, NotInLog
 from holdfast.model.steps import Step, StepHook, no_hook
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
     from typing import Self
 
 NAME = "outbox"
 
 
-class Outbox:
+class Outbox(Closing):
     """The one writer of an outbox, and its reader. Its methods may be called from any thread of its process."""
 
     def __init__(self, directory: Path, owner: Owner, *, quota: int | None, keep: Keep | None) -> None:
@@ -169,14 +169,6 @@ class Outbox:
     def close(self) -> None:
         """Give up the files; what was published stays."""
         self._index.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _state(self) -> rows.State:
         with self._lock, self._index.reading() as db:

@@ -16,6 +16,7 @@ from holdfast.log.inbox_index import KIND, chunks_between, read_state, spans_bet
 from holdfast.log.opening import open_to_read
 from holdfast.log.ranges import next_end
 from holdfast.log.segment import clip, read_chunk
+from holdfast.model.closing import Closing
 from holdfast.model.errors import NotInLog
 from holdfast.model.positions import from_json
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
     from pathlib import Path
-    from types import TracebackType
     from typing import IO, Self
 
     import pyarrow as pa
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from holdfast.model.positions import Position
 
 
-class InboxReader:
+class InboxReader(Closing):
     """A reading handle on an inbox; one thread at a time."""
 
     def __init__(self, directory: Path, index: Index, identity: Identity) -> None:
@@ -126,14 +126,6 @@ class InboxReader:
     def close(self) -> None:
         """Give up the connection."""
         self._index.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _state(self) -> State:
         with self._index.reading() as db:
