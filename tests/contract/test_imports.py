@@ -14,13 +14,14 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "holdfast"
 ALLOWED: dict[str, frozenset[str]] = {
     "model": frozenset(),
     "disk": frozenset(),
+    "clients": frozenset({"model"}),
     "ledger": frozenset({"model"}),
     "log": frozenset({"model", "disk"}),
     "process": frozenset({"model"}),
-    "checkpoint": frozenset({"model", "disk", "ledger"}),
-    "capture": frozenset({"model", "disk", "log"}),
+    "checkpoint": frozenset({"model", "disk", "clients", "ledger"}),
+    "capture": frozenset({"model", "disk", "clients", "log"}),
     "deliver": frozenset({"model", "disk", "ledger", "log", "checkpoint"}),
-    "sinks": frozenset({"model", "disk", "deliver"}),
+    "sinks": frozenset({"model", "disk", "clients", "deliver"}),
     "runtime": frozenset({"model", "disk", "ledger", "log", "process", "checkpoint", "capture", "deliver"}),
     "testing": frozenset({"model", "ledger", "log", "checkpoint", "capture", "deliver", "runtime"}),
 }

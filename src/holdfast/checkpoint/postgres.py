@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from holdfast.checkpoint.contract import Durability
 from holdfast.checkpoint.sql.schema import Dialect
 from holdfast.checkpoint.sql.store import SqlStore
+from holdfast.clients import postgres
 from holdfast.model.clock import utc_now
 from holdfast.model.errors import (
     CheckpointDamaged,
     CheckpointError,
     ForeignFile,
-    MissingExtra,
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
@@ -43,23 +43,6 @@ _DIALECT = Dialect(
     is_shared=True,
 )
 
-_CONNECTION_DEFAULTS = {
-    "connect_timeout": "5",
-    "tcp_user_timeout": "10000",
-    "keepalives_idle": "5",
-    "keepalives_interval": "2",
-    "keepalives_count": "3",
-    "application_name": "holdfast checkpoints",
-}
-"""A server that vanishes without a word is noticed within seconds; what the DSN says comes first."""
-
-_SESSION = (
-    "SET synchronous_commit = on",
-    "SET lock_timeout = '10s'",
-    "SET idle_in_transaction_session_timeout = '30s'",
-)
-"""A commit that returned is on the server's disk; an owner that hangs in a transaction does not block the next."""
-
 _FULL = ("53100",)
 _READ_ONLY = ("25006", "42501")
 _FOREIGN = ("42P01", "42703", "3D000", "3F000")
@@ -77,11 +60,7 @@ class PostgresStore(SqlStore):
 
     def __init__(self, dsn: str, *, namespace: str, clock: Clock = utc_now) -> None:
         super().__init__(namespace, clock=clock)
-        try:
-            import psycopg
-        except ImportError as error:
-            raise _missing() from error
-        self._psycopg = psycopg
+        postgres.require_psycopg("The PostgreSQL store")
         self._dsn = dsn
         self._open()
 
@@ -90,32 +69,20 @@ class PostgresStore(SqlStore):
         return f"The PostgreSQL store {self._namespace!r}"
 
     def _driver_error(self) -> type[Exception]:
-        return self._psycopg.Error
+        return postgres.driver_error()
 
     def _create(self) -> _Adapter:
         return self._connect()
 
     def _connect(self) -> _Adapter:
-        settings = _CONNECTION_DEFAULTS | self._psycopg.conninfo.conninfo_to_dict(self._dsn)
-        conninfo = self._psycopg.conninfo.make_conninfo("", **settings)
-        connection = self._psycopg.connect(conninfo, autocommit=True, prepare_threshold=None)
-        adapter = _Adapter(connection)
-        try:
-            for statement in _SESSION:
-                adapter.execute(statement)
-        except BaseException:
-            connection.close()
-            raise
-        return adapter
+        return _Adapter(postgres.connect(self._dsn, application="holdfast checkpoints"))
 
     def _translate(self, error: Exception) -> CheckpointError:
-        kind, remedy = _meaning(_state(error))
+        kind, remedy = _meaning(postgres.sqlstate(error))
         return kind(f"{self._place} failed: {str(error).strip()}.", remedy=remedy, namespace=self._namespace)
 
     def _leaves_commit_unknown(self, error: Exception) -> bool:
-        """Any answer of the server but its farewell says that the transaction was rolled back."""
-        state = _state(error)
-        return state is None or state.startswith(("08", "57P"))
+        return postgres.leaves_commit_unknown(error)
 
 
 class _Adapter:
@@ -142,12 +109,6 @@ def _native(sql: str) -> LiteralString:
     return sql.replace("?", "%s")
 
 
-def _state(error: Exception) -> str | None:
-    """The SQLSTATE the server answered with, or None when there was no answer."""
-    state: str | None = getattr(error, "sqlstate", None)
-    return state
-
-
 def _meaning(state: str | None) -> tuple[type[CheckpointError], str]:
     if state in _FULL:
         return StoreFull, "Make room on the server; the next commit goes on by itself."
@@ -158,11 +119,3 @@ def _meaning(state: str | None) -> tuple[type[CheckpointError], str]:
     if state in _DAMAGED:
         return CheckpointDamaged, "Restore the database, or go on from the replica."
     return StoreUnavailable, "See that the server runs and accepts us; the next call connects again by itself."
-
-
-def _missing() -> MissingExtra:
-    return MissingExtra(
-        "The PostgreSQL store needs the client library psycopg, which is not installed.",
-        remedy="Install it: pip install holdfast[postgres]",
-        extra="postgres",
-    )

@@ -203,7 +203,7 @@ def test_a_lock_that_is_not_got_in_time_is_tried_again(
 ) -> None:
     import psycopg
 
-    monkeypatch.setattr("holdfast.sinks.sql.postgres_session._SESSION", ("SET lock_timeout = '100ms'",))
+    monkeypatch.setattr("holdfast.clients.postgres._SESSION", ("SET lock_timeout = '100ms'",))
     sink = lanes.open()
     sink.deliver(batch_of(1))
     with psycopg.connect(place.dsn) as other:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from holdfast.model.errors import DeliveryError, Fatal, MissingExtra, Rejected, Throttled, Transient
+from holdfast.clients import postgres
+from holdfast.model.errors import DeliveryError, Fatal, Rejected, Throttled, Transient
 from holdfast.sinks.sql.session import Session
 
 if TYPE_CHECKING:
@@ -15,23 +16,6 @@ if TYPE_CHECKING:
     import psycopg
 
     from holdfast.sinks.sql.session import Result
-
-_CONNECTION_DEFAULTS = {
-    "connect_timeout": "5",
-    "tcp_user_timeout": "10000",
-    "keepalives_idle": "5",
-    "keepalives_interval": "2",
-    "keepalives_count": "3",
-    "application_name": "holdfast sink",
-}
-"""A server that vanishes without a word is noticed within seconds; what the DSN says comes first."""
-
-_SESSION = (
-    "SET synchronous_commit = on",
-    "SET lock_timeout = '10s'",
-    "SET idle_in_transaction_session_timeout = '30s'",
-)
-"""A batch that was committed is on the server's disk; an owner that hangs in a transaction does not block the next."""
 
 _DATA = re.compile("22|23|44|54000|P0001")
 """Data exceptions, constraints, views that check, rows too large, and what a trigger of the user's raised."""
@@ -60,41 +44,26 @@ class PostgresSession(Session["PostgresConnection"]):
 
     def __init__(self, dsn: str, table: str) -> None:
         super().__init__(f"The PostgreSQL table {table}")
-        try:
-            import psycopg
-        except ImportError as error:
-            raise _missing() from error
-        self._psycopg = psycopg
+        postgres.require_psycopg("The PostgreSQL sink")
         self._dsn = dsn
 
     def driver_error(self) -> type[Exception]:
         """The root of the driver's errors."""
-        return self._psycopg.Error
+        return postgres.driver_error()
 
     def connect(self) -> PostgresConnection:
         """Connect and set up the session."""
-        settings = _CONNECTION_DEFAULTS | self._psycopg.conninfo.conninfo_to_dict(self._dsn)
-        conninfo = self._psycopg.conninfo.make_conninfo("", **settings)
-        connection = self._psycopg.connect(
-            conninfo, autocommit=True, prepare_threshold=None, cursor_factory=self._psycopg.RawCursor
-        )
-        db = PostgresConnection(connection)
-        try:
-            for statement in _SESSION:
-                db.execute(statement)
-        except BaseException:
-            db.close()
-            raise
-        return db
+        from psycopg import RawCursor
+
+        return PostgresConnection(postgres.connect(self._dsn, application="holdfast sink", cursor=RawCursor))
 
     def leaves_commit_unknown(self, error: Exception) -> bool:
-        """Any answer of the server but its farewell says that the transaction was rolled back."""
-        state = _state(error)
-        return state is None or state.startswith(("08", "57P"))
+        """Whether the server may have committed before it was lost."""
+        return postgres.leaves_commit_unknown(error)
 
     def meaning(self, error: Exception) -> DeliveryError:
         """Data that is refused, a condition that passes, or one that somebody must end."""
-        state = _state(error)
+        state = postgres.sqlstate(error)
         kind = _of_refusal(str(error)) if state is None else _of_state(state)
         return kind(
             f"{self.place} failed: {str(error).strip()}.",
@@ -128,12 +97,6 @@ class PostgresConnection:
         self._connection.close()
 
 
-def _state(error: Exception) -> str | None:
-    """The SQLSTATE the server answered with, or None when there was no answer."""
-    state: str | None = getattr(error, "sqlstate", None)
-    return state
-
-
 def _of_state(state: str) -> type[DeliveryError]:
     if _DATA.match(state):
         return Rejected
@@ -144,11 +107,3 @@ def _of_state(state: str) -> type[DeliveryError]:
 
 def _of_refusal(text: str) -> type[DeliveryError]:
     return next((kind for says, kind in _REFUSALS if says.search(text)), Transient)
-
-
-def _missing() -> MissingExtra:
-    return MissingExtra(
-        "The PostgreSQL sink needs the client library psycopg, which is not installed.",
-        remedy="Install it: pip install holdfast[postgres]",
-        extra="postgres",
-    )
