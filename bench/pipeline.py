@@ -12,7 +12,7 @@ import queue
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -27,7 +27,7 @@ from holdfast.model.positions import Seq
 from holdfast.runtime.session import spark_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
     from holdfast.model.positions import Position
@@ -39,28 +39,37 @@ FLOOR_ROWS, FLOOR_ROUNDS = 2000, 40
 SIZES = {50_000: 20, 400_000: 5}
 """Rows a batch, and how many batches."""
 NO_LIMIT = 1 << 40
+_NOTHING_ELSE: Mapping[str, str] = {}
+_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing"
+SPARKS_OWN = {
+    "spark.sql.streaming.checkpointFileManagerClass": f"{_CHECKPOINTS}.FileContextBasedCheckpointFileManager",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "true",
+    "spark.sql.streaming.pollingDelay": "10",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+}
+"""What Spark has by default where we chose otherwise and it matters to a query without state."""
 
 
 def run() -> Iterator[dict[str, object]]:
     """Throughput at two sizes, three sinks, and the floor."""
-    spark = spark_session(SparkSettings(master=MASTER))
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
-        warm_up(spark, root / "warm")
+        warm_up(root / "warm")
         for size, batches in SIZES.items():
-            yield from throughput(spark, root / str(size), size, batches)
-        yield from three_sinks(spark, root / "three")
-        yield from floor(spark, root / "floor")
+            yield from throughput(root / str(size), size, batches)
+        yield from three_sinks(root / "three")
+        yield from floor(root / "floor")
 
 
-def throughput(spark: SparkSession, root: Path, size: int, batches: int) -> Iterator[dict[str, object]]:
-    plain = best(lambda n: plain_rate(spark, root / f"plain{n}", size, batches, queries=1))
+def throughput(root: Path, size: int, batches: int) -> Iterator[dict[str, object]]:
+    plain = best(lambda n: plain_rate(root / f"plain{n}", size, batches, queries=1))
     ours = best(lambda n: our_rate(root / f"ours{n}", size, batches, sinks=1))
     yield figure(f"rows_a_second_at_{size}", ours, "rows/s", peer=round(plain), ratio=round(ours / plain, 2))
 
 
-def three_sinks(spark: SparkSession, root: Path) -> Iterator[dict[str, object]]:
-    plain = plain_rate(spark, root / "plain", 50_000, 12, queries=3)
+def three_sinks(root: Path) -> Iterator[dict[str, object]]:
+    plain = plain_rate(root / "plain", 50_000, 12, queries=3)
     ours = our_rate(root / "ours", 50_000, 12, sinks=3)
     yield figure("rows_a_second_three_sinks", ours, "rows/s", peer=round(plain), ratio=round(ours / plain, 2))
 
@@ -98,13 +107,13 @@ def pipeline(root: Path, size: int, source: Source) -> Pipeline:
     )
 
 
-def plain_rate(spark: SparkSession, root: Path, size: int, batches: int, queries: int) -> float:
+def plain_rate(root: Path, size: int, batches: int, queries: int) -> float:
     """Rows a second of plain Spark queries, each writing all rows to Parquet."""
     root.mkdir(parents=True)
     inbox = filled(root / "inbox", size * batches)
     done: list[list[float]] = [[] for _ in range(queries)]
     running = [
-        plain_query(spark, inbox, root / "inbox", root / f"query{n}", size, lambda at, n=n: done[n].append(at))
+        plain_query(inbox, root / "inbox", root / f"query{n}", size, lambda at, n=n: done[n].append(at))
         for n in range(queries)
     ]
     when(lambda: all(len(times) >= batches for times in done))
@@ -116,16 +125,21 @@ def plain_rate(spark: SparkSession, root: Path, size: int, batches: int, queries
 
 
 def plain_query(
-    spark: SparkSession, inbox: Inbox, directory: Path, root: Path, size: int, finished: Callable[[float], None]
+    inbox: Inbox,
+    directory: Path,
+    root: Path,
+    size: int,
+    finished: Callable[[float], None],
+    conf: Mapping[str, str] = _NOTHING_ELSE,
 ) -> StreamingQuery:
-    """The peer."""
+    """The peer, with our settings of Spark or with others."""
 
     def write(batch: DataFrame, batch_id: int) -> None:
         batch.write.mode("append").parquet(str(root / "out" / str(batch_id)))
         finished(time.perf_counter())
 
     reading = Reading({inbox.uuid: str(directory)}, Limits(size, NO_LIMIT), {}, max_partitions=2)
-    session = spark_session(SparkSettings(master=MASTER))
+    session = spark_session(SparkSettings(master=MASTER, conf=conf))
     session.readStream.format(SOURCE_NAME).option("reading", reading.to_option()).load().createOrReplaceTempView(
         "events"
     )
@@ -181,9 +195,11 @@ def batches_of(rows: int) -> Iterator[Captured]:
         yield captured
 
 
-def floor(spark: SparkSession, root: Path) -> Iterator[dict[str, object]]:
-    ours, plain = our_floor(root / "ours"), plain_floor(spark, root / "plain")
+def floor(root: Path) -> Iterator[dict[str, object]]:
+    ours, plain = our_floor(root / "ours"), plain_floor(root / "plain", {})
     yield figure("floor_2000_rows", ours * 1000, "ms", peer=round(plain * 1000), ratio=round(ours / plain, 2))
+    default = plain_floor(root / "default", SPARKS_OWN)
+    yield figure("floor_beside_defaults", ours * 1000, "ms", peer=round(default * 1000), ratio=round(ours / default, 2))
 
 
 def our_floor(root: Path) -> float:
@@ -202,12 +218,12 @@ def our_floor(root: Path) -> float:
         whole.drain()
 
 
-def plain_floor(spark: SparkSession, root: Path) -> float:
+def plain_floor(root: Path, conf: Mapping[str, str]) -> float:
     root.mkdir(parents=True)
     with ExitStack() as stack:
         inbox = stack.enter_context(Inbox.open(root / "inbox", name="orders", epoch=1))
         done: list[float] = []
-        query = plain_query(spark, inbox, root / "inbox", root / "query", NO_LIMIT, done.append)
+        query = plain_query(inbox, root / "inbox", root / "query", NO_LIMIT, done.append, conf)
         stack.callback(query.stop)
         events = batches_of(FLOOR_ROWS)
 
@@ -230,8 +246,8 @@ def settled(one: Callable[[int], None]) -> float:
     return median(times[10:])
 
 
-def warm_up(spark: SparkSession, root: Path) -> None:
-    plain_rate(spark, root, 50_000, 3, queries=1)
+def warm_up(root: Path) -> None:
+    plain_rate(root, 50_000, 3, queries=1)
 
 
 def when(holds: Callable[[], bool], patience: float = 600) -> float:
