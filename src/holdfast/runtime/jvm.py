@@ -4,8 +4,6 @@ Two thirds of the processor time that a start took went into work that is the sa
 
 - The JVM loads and verifies the same 20,000 classes. An archive of them, made once by `python -m holdfast.runtime.jvm`,
   halves the JVM's part. A JVM that does not fit the archive goes on without it.
-- The optimising compiler works on code that runs during a start and never again. It begins later here; code that runs
-  for every row is still hot enough within the first large batch.
 - Spark puts a zip of its Python sources before the installed package. A zip keeps no bytecode, so each of the five
   kinds of Python workers compiled all of pyspark again. `worker-python` starts the interpreter without that zip.
 
@@ -22,12 +20,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-_LATE_OPTIMISING = (
-    "-XX:Tier4InvocationThreshold=100000",
-    "-XX:Tier4MinInvocationThreshold=50000",
-    "-XX:Tier4CompileThreshold=200000",
-    "-XX:Tier4BackEdgeThreshold=400000",
-)
 _SETTINGS = ("-Xss8m", "-XX:+UseParallelGC")
 """A deep plan overflows the default stack of the stream's thread."""
 
@@ -36,7 +28,7 @@ def java_options() -> str:
     """What the driver's JVM is started with."""
     archive = class_archive()
     shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off"] if archive and archive.exists() else []
-    return " ".join([*_SETTINGS, *_LATE_OPTIMISING, *shared])
+    return " ".join([*_SETTINGS, *shared])
 
 
 def class_archive() -> Path | None:
