@@ -46,7 +46,8 @@ class Zygote:
     """The process, as the tests see it."""
 
     def __init__(self, *, preload: Path | None = None) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), **({"LD_PRELOAD": str(preload)} if preload else {})}
+        sources = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+        environment = {**os.environ, "PYTHONPATH": sources, **({"LD_PRELOAD": str(preload)} if preload else {})}
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__],
             stdin=subprocess.PIPE,
