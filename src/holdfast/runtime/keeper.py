@@ -1,0 +1,107 @@
+"""What follows from how far Spark and the lanes are: Spark's checkpoint is synced, inboxes forget, sources are told.
+
+It also closes and opens admission. Every duty is done in rounds, again and again; one that fails is tried in the next
+round. It starts no thread and decides nothing about the pipeline's life.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from holdfast.model.positions import earliest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from holdfast.capture.runner import Capture
+    from holdfast.log import Inbox
+    from holdfast.log.values import Published
+    from holdfast.model.positions import Position
+    from holdfast.runtime.ground import Ground
+
+_BATCHES_SPARK_MAY_REPLAY = 2
+_BATCHES_KEPT_FOR_COPIES = 100
+"""As many as Spark keeps in its own books, so that an older copy of its checkpoint can be continued."""
+
+
+class Keeper:
+    """Keeps house for one run.
+
+    :param may_admit: whether the pipeline's state lets Spark take in more.
+    """
+
+    def __init__(self, ground: Ground, captures: Sequence[Capture], *, may_admit: Callable[[], bool]) -> None:
+        self._ground = ground
+        self._captures = captures
+        self._may_admit = may_admit
+        self._lock = threading.Lock()
+        self._admission = threading.Lock()
+        self._admits: bool | None = None
+        self._synced: Published | None = None
+        self._committed: dict[str, Position] = {}
+        self._told: dict[str, Position] = {}
+
+    def keep(self) -> None:
+        """One round of everything."""
+        self.sync_spark()
+        self.set_admission()
+        self._tell_sources()
+
+    def acknowledge(self, positions: Mapping[str, Position]) -> None:
+        """These positions are committed; the sources are told once Spark's checkpoint is synced up to there."""
+        with self._lock:
+            self._committed.update(positions)
+
+    def set_admission(self) -> None:
+        """Let Spark take in more, or not. It asks in a process of its own, so this goes through the inboxes."""
+        with self._admission:
+            is_open = self._may_admit() and self._ground.outbox.has_room()
+            if is_open is self._admits:
+                return
+            for inbox in self._ground.inboxes.values():
+                (inbox.resume_admission if is_open else inbox.pause_admission)()
+            self._admits = is_open
+
+    def sync_spark(self) -> None:
+        """Make Spark's newest finished batch survive a loss of power, then let the inboxes forget what it read."""
+        finished = self._ground.checkpoint.newest_finished()
+        if finished is not None and (self._synced is None or finished > self._synced.batch_id):
+            batch = self._ground.outbox.find(finished)
+            if batch is not None:
+                self._ground.checkpoint.sync_finished(finished)
+                self._synced = batch
+        if self._synced is not None:
+            for inbox in self._ground.inboxes.values():
+                self._forget_what_was_read(inbox, self._synced)
+
+    def _forget_what_was_read(self, inbox: Inbox, newest: Published) -> None:
+        retained = inbox.retained()
+        through = self._done_through(inbox.uuid, newest, retained.nbytes)
+        if through > retained.held_by.get("spark", 0):
+            inbox.set_cursor("spark", through)
+        if through >= retained.first_seq:
+            inbox.trim()
+
+    def _done_through(self, inbox: str, newest: Published, used: int) -> int:
+        """How far an inbox is not needed any more. What is kept for older copies gives way to a capture that waits."""
+        quota = self._ground.plan.quotas.inbox
+        if quota is not None and used >= quota:
+            return newest.ends.get(inbox, 0)
+        is_roomy = quota is None or used < quota // 2
+        kept = _BATCHES_KEPT_FOR_COPIES if is_roomy else _BATCHES_SPARK_MAY_REPLAY
+        oldest = self._ground.outbox.find(max(0, newest.batch_id - kept)) or newest
+        return oldest.starts.get(inbox, 0)
+
+    def _tell_sources(self) -> None:
+        """Tell each source how far it may forget: committed by the policy, and synced by Spark."""
+        if self._synced is None:
+            return
+        with self._lock:
+            committed = dict(self._committed)
+        for source in (capture.source for capture in self._captures):
+            if source.name in committed and source.name in self._synced.positions:
+                safe = earliest([committed[source.name], self._synced.positions[source.name]])
+                if safe != self._told.get(source.name):
+                    source.acknowledge(safe)
+                    self._told[source.name] = safe

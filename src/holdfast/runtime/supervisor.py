@@ -1,0 +1,189 @@
+"""Runs the query of a pipeline, and runs it again when it fails, as often as the restart budget allows.
+
+What trying again cannot mend ends the pipeline, and so does one failure too many. A full disk is waited for, and counts
+for nothing. What a batch becomes is the publisher's business, and how far the query may read the keeper's.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from holdfast.log.datasource import Reading
+from holdfast.log.values import Limits
+from holdfast.model.errors import HoldfastError, LogFull, LogReadOnly, PipelineFailed, StoreFull, StoreReadOnly
+from holdfast.process.steps import fingerprint
+from holdfast.runtime.lifecycle import State, state_after
+from holdfast.runtime.processor import Processor, Work
+from holdfast.runtime.publisher import Publisher, Replay, Replayed
+from holdfast.runtime.records import HISTORY
+from holdfast.runtime.restarts import Exit, History
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from holdfast.log.values import Published
+    from holdfast.runtime.ground import Ground
+    from holdfast.runtime.plan import Plan
+
+log = logging.getLogger("holdfast")
+
+_TICK = 0.05
+_REPLAYS_TOLD = 100
+_WAITS_FOR_THE_DISK = (LogFull, LogReadOnly, StoreFull, StoreReadOnly)
+"""What is no fault of a query, and passes when the disk has room again."""
+
+
+class Supervisor:
+    """The query of one run, in a thread of its own.
+
+    :param processor: makes what runs the query, anew for every start.
+    :param published: told of every batch that is published.
+    :param failed: told what ends the pipeline.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        ground: Ground,
+        processor: Callable[[], Processor],
+        *,
+        published: Callable[[Published], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._plan = plan
+        self._ground = ground
+        self._new_processor = processor
+        self._published = published
+        self._failed = failed
+        self._stopping = threading.Event()
+        self._processor: Processor | None = None
+        self._replays: list[Replay] = []
+        self.restarts = 0
+        """How often the query was started again."""
+        self._thread = threading.Thread(target=self._run, name=f"process-{plan.name}", daemon=True)
+
+    def start(self) -> None:
+        """Start the query in the background."""
+        self._thread.start()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the query runs."""
+        return self._processor is not None and self._processor.is_active()
+
+    @property
+    def replays(self) -> Sequence[Replay]:
+        """The batches that came again, newest last."""
+        return tuple(self._replays)
+
+    def finish_what_is_planned(self, until: float) -> None:
+        """Wait until what was planned is finished. Admission is closed, so nothing more is planned."""
+        checkpoint = self._ground.checkpoint
+        while time.monotonic() < until and self._processor is not None and self._processor.is_active():
+            if checkpoint.newest_planned() == checkpoint.newest_finished() and self._processor.is_idle():
+                return
+            time.sleep(_TICK / 5)
+
+    def ask_to_stop(self) -> None:
+        """Let the query end after the batch that runs, and start it no more."""
+        self._stopping.set()
+
+    def stop(self) -> None:
+        """Ask to stop, and wait for it."""
+        self.ask_to_stop()
+        self._thread.join()
+
+    # The thread
+
+    def _run(self) -> None:
+        pause = 0.1
+        while not self._stopping.is_set():
+            failure = self._run_query()
+            if self._stopping.is_set() or failure is None or not self._may_restart(failure):
+                return
+            self._stopping.wait(pause)
+            pause = min(pause * 2, 5.0)
+
+    def _run_query(self) -> BaseException | None:
+        """Run the query until it ends; returns why, or None when it was stopped."""
+        try:
+            processor = self._processor = self._new_processor()
+            processor.start(self._work(), self._new_publisher)
+            while processor.is_active() and not self._stopping.wait(_TICK):
+                pass
+            if self._stopping.is_set():
+                processor.stop()
+                return None
+            return processor.failure() or PipelineFailed(
+                "Spark's query ended without a reason.", remedy="See the log of Spark's driver."
+            )
+        except Exception as error:
+            return error
+
+    def _work(self) -> Work:
+        ground, batch = self._ground, self._plan.batch
+        continuation = ground.continuation()
+        return Work(
+            pipeline=self._plan.name,
+            reading=Reading(
+                inboxes={inbox.uuid: str(ground.layout.inbox(name)) for name, inbox in ground.inboxes.items()},
+                limits=Limits(batch.max_events, batch.max_bytes, batch.respect_source_tx),
+                start=continuation.start,
+                initial=ground.checkpoint.initial,
+                recorded=continuation.recorded,
+                max_wait=batch.max_wait.total_seconds(),
+                max_partitions=batch.max_partitions,
+            ),
+            checkpoint=ground.checkpoint.directory,
+            parts=ground.outbox.parts_directory,
+            epoch=ground.epoch,
+            generation=ground.outbox.generation,
+        )
+
+    def _new_publisher(self, query_id: str, stateful: bool) -> Publisher:
+        return Publisher(
+            self._ground.outbox,
+            self._ground.checkpoint,
+            query_id=query_id,
+            fingerprint=fingerprint(self._plan.steps),
+            stateful=stateful,
+            positions=self._ground.positions,
+            published=self._published,
+            replayed=self._note_replay,
+        )
+
+    def _note_replay(self, replay: Replay) -> None:
+        self._replays = [*self._replays, replay][-_REPLAYS_TOLD:]
+        level = logging.INFO if replay.verdict is Replayed.EQUAL else logging.WARNING
+        log.log(level, "batch %s came again: %s", replay.batch.batch_id, replay.verdict.value)
+
+    # After a failure
+
+    def _may_restart(self, failure: BaseException) -> bool:
+        if state_after(failure) is not State.FAILED:
+            self._failed(failure)
+            return False
+        try:
+            if not isinstance(failure, _WAITS_FOR_THE_DISK):
+                self._count(failure)
+        except _WAITS_FOR_THE_DISK as error:
+            log.warning("the end of the query cannot be written down: %s", error)
+        except HoldfastError as error:
+            self._failed(error)
+            return False
+        self.restarts += 1
+        log.warning("the query ended (%s: %s), it is started again", type(failure).__name__, failure)
+        return True
+
+    def _count(self, failure: BaseException) -> None:
+        """Write a failure of the query down; `RestartsExhausted` when it was one too many."""
+        now = datetime.now(UTC)
+        exit_ = Exit.ERRORED if isinstance(failure, HoldfastError) else Exit.CRASHED
+        store, epoch = self._ground.store, self._ground.epoch
+        history = (store.get(HISTORY) or History()).failed(now, exit_, str(failure)[:500])
+        store.put(HISTORY, history, epoch=epoch)
+        history.check(self._plan.restarts, now)
