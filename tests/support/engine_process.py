@@ -1,8 +1,8 @@
 """A pipeline without a JVM in a process of its own, whose processor crashes at every batch or never.
 
-    python -m tests.support.engine_process DIRECTORY EVENTS FAILURES crashing|sound
+    python -m tests.support.engine_process DIRECTORY EVENTS FAILURES crashing|sound|paused
 
-Says how it ended.
+Says how it ended; one that is paused says so, and goes on being paused.
 """
 
 from __future__ import annotations
@@ -34,12 +34,22 @@ def pipeline(directory: Path, events: int, failures: int) -> Pipeline:
     )
 
 
+def pause(whole: Pipeline) -> None:
+    """Pause it, and say so."""
+    whole.pause()
+    print("paused", flush=True)
+
+
 def main(directory: str, events: str, failures: str, manner: str) -> None:
     """Run until the orders are delivered."""
     whole = pipeline(Path(directory), int(events), int(failures))
     steps = crash if manner == "crashing" else orders
     try:
-        whole.run(until=Until.CAUGHT_UP, processor=lambda: LocalProcessor(steps))
+        whole.run(
+            until=Until.CAUGHT_UP,
+            processor=lambda: LocalProcessor(steps),
+            started=lambda: pause(whole) if manner == "paused" else None,
+        )
         print(f"ended {whole.engine.state.value}", flush=True)
     except HoldfastError as error:
         cause = error.__cause__ if isinstance(error.__cause__, HoldfastError) else error

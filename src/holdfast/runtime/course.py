@@ -37,6 +37,10 @@ class Course:
         """What ended the run, if something did."""
         return self._life.error
 
+    def check(self, state: State) -> None:
+        """`LifecycleRefused` when this state may not follow."""
+        self._life.to(state)
+
     def become(self, state: State) -> None:
         """Go over to another state; `LifecycleRefused` when it may not follow."""
         with self._changed:

@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from holdfast.capture.runner import Capture
@@ -22,6 +23,7 @@ from holdfast.runtime.ground import Accept, Ground
 from holdfast.runtime.keeper import Keeper
 from holdfast.runtime.lifecycle import State, state_after
 from holdfast.runtime.owner import Takeover
+from holdfast.runtime.records import Pause
 from holdfast.runtime.restarts import Exit
 from holdfast.runtime.status import PipelineStatus, SparkStatus
 from holdfast.runtime.supervisor import Supervisor
@@ -79,6 +81,7 @@ class Engine:
             self.plan, self.ground, self._new_processor, published=self._note_published, failed=self._course.end_by
         )
         try:
+            self._keeper.set_admission()
             self.delivery.start()
         except BaseException as error:
             self.ground.note_end(Exit.ERRORED, str(error)[:500])
@@ -87,10 +90,17 @@ class Engine:
         for capture in self.captures:
             capture.start()
         self._is_open = True
-        self._course.become(State.RUNNING)
+        self._course.become(self._first_state())
         self._supervisor.start()
         self._watcher = threading.Thread(target=self._watch, name=f"watch-{self.plan.name}", daemon=True)
         self._watcher.start()
+
+    def _first_state(self) -> State:
+        since = self.ground.pause.since
+        if since is None:
+            return State.RUNNING
+        log.warning("pipeline %s is paused since %s; it goes on when it is resumed", self.plan.name, since.isoformat())
+        return State.PAUSED
 
     def _new_delivery(self) -> Delivery:
         return Delivery(
@@ -120,15 +130,22 @@ class Engine:
         return self._course.state
 
     def pause(self) -> None:
-        """Admit nothing new to Spark; lanes finish what is in the outbox."""
+        """Admit nothing new to Spark; lanes finish what is in the outbox. It stays so, also after a restart."""
+        self._course.check(State.PAUSED)
+        self.ground.note_pause(Pause(datetime.now(UTC)))
         self._course.become(State.PAUSED)
 
     def resume(self) -> None:
         """Go on after a pause."""
+        self._course.check(State.RUNNING)
+        self.ground.note_pause(Pause())
         self._course.become(State.RUNNING)
 
     def drain(self, deadline: float) -> StopRecord:
-        """Stop in order: capture, Spark's running batch, lanes until the deadline in seconds, cursors, ownership."""
+        """Stop in order: capture, Spark's running batch, lanes until the deadline in seconds, cursors, ownership.
+
+        A JVM that is still coming up is not waited for.
+        """
         self._course.become(State.DRAINING)
         until = time.monotonic() + deadline
         for capture in self.captures:

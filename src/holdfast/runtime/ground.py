@@ -19,7 +19,7 @@ from holdfast.model.errors import LogMissing, PipelineDiverged
 from holdfast.runtime.agreement import Continuation, OutboxBatch, SparkStands, agree
 from holdfast.runtime.layout import Layout
 from holdfast.runtime.owner import Ownership, Takeover
-from holdfast.runtime.records import GENERATION, HISTORY, LOGS, Generation, Logs
+from holdfast.runtime.records import GENERATION, HISTORY, LOGS, PAUSE, Generation, Logs, Pause
 from holdfast.runtime.restarts import Exit, History
 from holdfast.runtime.spark_checkpoint import SparkCheckpoint
 
@@ -124,6 +124,15 @@ class Ground:
 
         found = {name: place(name, inbox) for name, inbox in self.inboxes.items()}
         return {name: position for name, position in found.items() if position is not None}
+
+    @property
+    def pause(self) -> Pause:
+        """Whether the pipeline is paused, in this run or since an earlier one."""
+        return self.store.get(PAUSE) or Pause()
+
+    def note_pause(self, pause: Pause) -> None:
+        """Let the pipeline be paused, or not, also after a restart."""
+        self.store.put(PAUSE, pause, epoch=self.epoch)
 
     def note_end(self, exit_: Exit, reason: str = "") -> None:
         """Write down how the run ended."""

@@ -1,6 +1,6 @@
 """The states of a pipeline and what may follow what. Pure.
 
-created ─▶ running ◀─▶ paused
+created ─▶ running ◀─▶ paused                     (created ─▶ paused when it was paused before)
               │           │
               ├───────────┴─▶ draining ─▶ stopped
               └─▶ failed · diverged · fenced        (from anywhere but stopped; they stay until the next start)
@@ -52,7 +52,7 @@ class State(Enum):
 _OVER = frozenset({State.STOPPED, State.FAILED, State.DIVERGED, State.FENCED})
 _ENDS = frozenset({State.FAILED, State.DIVERGED, State.FENCED})
 _FOLLOWS: Mapping[State, frozenset[State]] = {
-    State.CREATED: frozenset({State.RUNNING, State.STOPPED}) | _ENDS,
+    State.CREATED: frozenset({State.RUNNING, State.PAUSED, State.STOPPED}) | _ENDS,
     State.RUNNING: frozenset({State.PAUSED, State.DRAINING, State.STOPPED}) | _ENDS,
     State.PAUSED: frozenset({State.RUNNING, State.DRAINING, State.STOPPED}) | _ENDS,
     State.DRAINING: frozenset({State.STOPPED}) | _ENDS,

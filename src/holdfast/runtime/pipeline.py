@@ -175,7 +175,7 @@ class Pipeline:
         self.engine.stop()
 
     def pause(self) -> None:
-        """Admit nothing new; lanes finish what is published."""
+        """Admit nothing new; lanes finish what is published. It stays so, also after a restart, until `resume`."""
         self.engine.pause()
 
     def resume(self) -> None:
@@ -202,9 +202,12 @@ class Pipeline:
 def _in_spark(plan: Plan, hook: StepHook) -> Callable[[], Processor]:
     schemas = {source.name: source.schema for source in plan.sources if source.schema}
     typed = schemas if len(plan.sources) == len(schemas) == 1 else {}
-    return lambda: SparkProcessor(
-        lambda: spark_session(plan.spark), plan.steps, schemas=typed, output_mode=plan.output_mode, hook=hook
-    )
+
+    def brought_up() -> Processor:
+        session = spark_session(plan.spark)  # takes as long as the JVM does
+        return SparkProcessor(lambda: session, plan.steps, schemas=typed, output_mode=plan.output_mode, hook=hook)
+
+    return brought_up
 
 
 def _ended(name: str, engine: Engine) -> Exception:

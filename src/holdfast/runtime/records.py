@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from holdfast.checkpoint.contract import TypedKey
 from holdfast.model.errors import UnknownFormat
@@ -26,6 +27,14 @@ class Generation:
 
     number: int
     initial: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Whether an operator has paused the pipeline: it stays so until somebody resumes it, across restarts."""
+
+    since: datetime | None = None
+    """None when it is not paused."""
 
 
 class _Json:
@@ -73,6 +82,20 @@ class GenerationCodec(_Json):
         return Generation(number, initial)
 
 
+class PauseCodec(_Json):
+    """A pause as versioned JSON."""
+
+    def encode(self, value: Pause) -> bytes:
+        """The bytes that are stored."""
+        return json.dumps({"format": 1, "since": value.since and value.since.isoformat()}).encode()
+
+    def decode(self, payload: bytes) -> Pause:
+        """The pause again."""
+        since = self.load(payload, "the pause")["since"]
+        return Pause(None if since is None else datetime.fromisoformat(str(since)))
+
+
 LOGS: TypedKey[Logs] = TypedKey("logs", LogsCodec())
 GENERATION: TypedKey[Generation] = TypedKey("generation", GenerationCodec())
 HISTORY: TypedKey[History] = TypedKey("history", HistoryCodec())
+PAUSE: TypedKey[Pause] = TypedKey("pause", PauseCodec())

@@ -40,7 +40,8 @@ _WAITS_FOR_THE_DISK = (LogFull, LogReadOnly, StoreFull, StoreReadOnly)
 class Supervisor:
     """The query of one run, in a thread of its own.
 
-    :param processor: makes what runs the query, anew for every start.
+    :param processor: makes what runs the query, anew for every start. That may take long, as a JVM does to come up, and
+        touches nothing of the pipeline.
     :param published: told of every batch that is published.
     :param failed: told what ends the pipeline.
     """
@@ -60,6 +61,9 @@ class Supervisor:
         self._published = published
         self._failed = failed
         self._stopping = threading.Event()
+        self._gate = threading.Lock()
+        self._is_coming_up = False
+        """While a processor is being made; changed behind the gate."""
         self._processor: Processor | None = None
         self._replays: list[Replay] = []
         self.restarts = 0
@@ -93,9 +97,12 @@ class Supervisor:
         self._stopping.set()
 
     def stop(self) -> None:
-        """Ask to stop, and wait for it."""
+        """Ask to stop, and wait for it. A processor that is still coming up is left behind: it will run nothing."""
         self.ask_to_stop()
-        self._thread.join()
+        with self._gate:
+            is_left_behind = self._is_coming_up
+        if not is_left_behind:
+            self._thread.join()
 
     # The thread
 
@@ -111,8 +118,11 @@ class Supervisor:
     def _run_query(self) -> BaseException | None:
         """Run the query until it ends; returns why, or None when it was stopped."""
         try:
-            processor = self._processor = self._new_processor()
+            processor = self._brought_up()
+            if processor is None:
+                return None
             processor.start(self._work(), self._new_publisher)
+            self._processor = processor
             while processor.is_active() and not self._stopping.wait(_TICK):
                 pass
             if self._stopping.is_set():
@@ -123,6 +133,19 @@ class Supervisor:
             )
         except Exception as error:
             return error
+
+    def _brought_up(self) -> Processor | None:
+        """What runs the query; None when nobody waits for it any more."""
+        with self._gate:
+            if self._stopping.is_set():
+                return None
+            self._is_coming_up = True
+        try:
+            processor = self._new_processor()
+        finally:
+            with self._gate:
+                self._is_coming_up = False
+        return None if self._stopping.is_set() else processor
 
     def _work(self) -> Work:
         ground, batch = self._ground, self._plan.batch

@@ -1,33 +1,21 @@
-"""How a run is ended and interrupted: drained in order and in time, stopped, paused; and the next start goes on."""
+"""How a run is ended: drained in order and in time, or stopped; and the next start goes on."""
 
 from __future__ import annotations
 
 import fcntl
 import time
-from datetime import timedelta
 from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.crash.orders import orders
-from tests.support.crash.reconcile import file_numbers, table_numbers
-from tests.support.engine_pipelines import (
-    SOON,
-    Tap,
-    Watched,
-    finish,
-    impatient,
-    started,
-    stored_cursors,
-    wait_until,
-)
-from tests.support.local_pipelines import passed
+from tests.support.engine_pipelines import SOON, finish, started, stored_cursors, wait_until
+from tests.support.engine_world import EVENTS, World
 
-from holdfast import BatchLimits, Budget, Files, Pipeline, Sqlite, State
+from holdfast import Budget, State
 from holdfast.capture import CaptureState
 from holdfast.deliver import DeliveryPhase, LaneState
 from holdfast.ledger import StopReason
-from holdfast.log import InboxReader
 from holdfast.model.errors import Fatal, PipelineFailed
 from holdfast.model.steps import Step
 from holdfast.testing import LocalProcessor
@@ -39,44 +27,6 @@ if TYPE_CHECKING:
 
     from holdfast.deliver import SinkBatch
     from holdfast.ledger import StopRecord
-
-EVENTS = 660
-
-
-class World:
-    """A table and an archive behind one tap."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.table = Watched(Sqlite(directory / "sink.db", table="orders"))
-        self.archive = Watched(Files(directory / "files"))
-        self.source = Tap(EVENTS)
-        self.whole = (
-            Pipeline("orders", directory=directory / "pipeline")
-            .read(self.source)
-            .write(impatient("table", self.table), impatient("archive", self.archive))
-            .batch(BatchLimits(max_events=60, max_wait=timedelta(0)))
-        )
-
-    def bring(self, events: int, *lanes: str) -> None:
-        """Open the tap, and wait until so much is published and these lanes have it."""
-        self.source.open_to = events
-        wait_until(lambda: self.have(events, lanes), f"{lanes} have {events} events")
-
-    def have(self, events: int, lanes: tuple[str, ...]) -> bool:
-        newest = self.whole.engine.ground.outbox.newest()
-        if newest is None or sum(newest.ends.values()) < events:
-            return False
-        known = self.whole.status().delivery.lanes
-        return all(known[name].cursor == newest.oseq for name in lanes)
-
-    def published(self) -> list[int]:
-        newest = self.whole.engine.ground.outbox.last_oseq()
-        return list(range(1, newest + 1))
-
-    def check_exact(self) -> None:
-        assert table_numbers(self.directory / "sink.db") == passed(EVENTS)
-        assert file_numbers(self.directory / "files") == passed(EVENTS)
 
 
 @pytest.fixture
@@ -217,73 +167,6 @@ def test_a_drain_ends_sources_then_spark_then_lanes_then_cursors_then_the_owners
     assert sorted(in_order, key=diary.last) == in_order
     assert diary.is_owned_at_last_write
     assert diary.is_free()
-
-
-class Counting(LocalProcessor):
-    """Knows how often it has looked for work."""
-
-    looks = 0
-
-    def _next_batch(self, reader: object) -> None:
-        super()._next_batch(reader)  # type: ignore[arg-type]
-        self.looks += 1
-
-
-class TestPause:
-    """Events come, the archive is down with batches waiting for it, and somebody pauses the pipeline."""
-
-    def paused(self, world: World, processor: Counting) -> None:
-        world.archive.down.set()
-        world.bring(165, "table")
-        world.whole.pause()
-        with InboxReader.open(world.directory / "pipeline" / "inbox" / "orders") as inbox:
-            wait_until(inbox.admission_paused, "admission is closed")
-        self.look(processor)
-
-    def look(self, processor: Counting) -> None:
-        so_far = processor.looks
-        wait_until(lambda: processor.looks > so_far + 2, "the processor has looked for work")
-
-    def test_nothing_new_is_published_although_capture_goes_on(self, world: World) -> None:
-        processor = Counting(orders)
-        with started(world.whole, processor=lambda: processor):
-            self.paused(world, processor)
-            before = world.published()
-            world.source.open_to = EVENTS
-            (capture,) = world.whole.engine.captures
-            wait_until(lambda: capture.finished, "everything is captured")
-            self.look(processor)
-            assert world.published() == before
-
-    def test_lanes_finish_what_was_published(self, world: World) -> None:
-        processor = Counting(orders)
-        with started(world.whole, processor=lambda: processor):
-            self.paused(world, processor)
-            world.archive.down.clear()
-            wait_until(lambda: world.archive.taken == world.published(), "the archive has all that was published")
-            assert world.whole.engine.state is State.PAUSED
-
-    def test_it_goes_on_when_it_is_resumed(self, world: World) -> None:
-        processor = Counting(orders)
-        with started(world.whole, processor=lambda: processor):
-            self.paused(world, processor)
-            world.archive.down.clear()
-            world.source.open_to = EVENTS
-            world.whole.resume()
-            finish(world.whole)
-        world.check_exact()
-
-    @pytest.mark.req("M15")
-    def test_it_can_be_drained_and_the_next_start_is_not_paused(self, world: World) -> None:
-        processor = Counting(orders)
-        with started(world.whole, processor=lambda: processor):
-            self.paused(world, processor)
-            world.whole.drain(within=0.1)
-        world.archive.down.clear()
-        world.source.open_to = EVENTS
-        with started(world.whole):
-            finish(world.whole)
-        world.check_exact()
 
 
 def test_a_stop_that_somebody_asked_for_uses_up_no_restarts(world: World) -> None:

@@ -16,7 +16,7 @@ from holdfast.model.errors import (
 from holdfast.runtime.lifecycle import Life, State, state_after
 
 DRAWN = {
-    State.CREATED: {State.RUNNING, State.STOPPED, State.FAILED, State.DIVERGED, State.FENCED},
+    State.CREATED: {State.RUNNING, State.PAUSED, State.STOPPED, State.FAILED, State.DIVERGED, State.FENCED},
     State.RUNNING: {State.PAUSED, State.DRAINING, State.STOPPED, State.FAILED, State.DIVERGED, State.FENCED},
     State.PAUSED: {State.RUNNING, State.DRAINING, State.STOPPED, State.FAILED, State.DIVERGED, State.FENCED},
     State.DRAINING: {State.STOPPED, State.FAILED, State.DIVERGED, State.FENCED},
