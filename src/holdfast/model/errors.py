@@ -67,18 +67,20 @@ HoldfastError
 ├── ProcessError
 │   ├── InvalidStep              HF-701
 │   └── NotDeterministic         HF-703
-└── RunError
-    ├── PipelineBusy             HF-801
-    ├── PipelineFenced           HF-802
-    ├── PipelineFailed           HF-803
-    ├── PipelineDiverged         HF-804
-    ├── InvalidPipeline          HF-805
-    ├── LifecycleRefused         HF-806
-    ├── RestartsExhausted        HF-807
-    └── SparkUnavailable         HF-808
+├── RunError
+│   ├── PipelineBusy             HF-801
+│   ├── PipelineFenced           HF-802
+│   ├── PipelineFailed           HF-803
+│   ├── PipelineDiverged         HF-804
+│   ├── InvalidPipeline          HF-805
+│   ├── LifecycleRefused         HF-806
+│   ├── RestartsExhausted        HF-807
+│   └── SparkUnavailable         HF-808
+└── DocumentError
+    ├── InvalidDocument          HF-901
+    └── DocumentUnreadable       HF-902
 
-Codes by area: 1 values, 2 ledger, 3 checkpoints, 4 delivery, 5 logs, 6 capture, 7 processing, 8 running; 9
-configuration is kept for what is to come.
+Codes by area: 1 values, 2 ledger, 3 checkpoints, 4 delivery, 5 logs, 6 capture, 7 processing, 8 running, 9 documents.
 
 A code never changes its meaning and is never used again. The reference page of the codes is generated from the
 docstrings below, so each of them says *when* the error is raised.
@@ -546,6 +548,22 @@ class SparkUnavailable(RunError):
     """Raised when Spark cannot be started: no Java, or a master that does not answer."""
 
     code = "HF-808"
+
+
+class DocumentError(HoldfastError):
+    """A pipeline document cannot be used. Whatever runs goes on as it is."""
+
+
+class InvalidDocument(DocumentError):
+    """Raised when a document says something that cannot be; it lists every problem with file, line and column."""
+
+    code = "HF-901"
+
+
+class DocumentUnreadable(DocumentError):
+    """Raised when the file of a document cannot be read."""
+
+    code = "HF-902"
 
 
 def error_types(root: type[HoldfastError] = HoldfastError) -> Iterator[type[HoldfastError]]:
