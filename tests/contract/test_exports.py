@@ -32,6 +32,7 @@ PUBLIC = {
     """,
     "holdfast.capture": "Capture CaptureState CaptureStatus Captured Generator Pace Source",
     "holdfast.process": "Step applied filter_rows fingerprint flatten python route sql",
+    "holdfast.config": "Alteration Change Document Effect Place Problem compare find_problems json_schema load",
     "holdfast.log": """
         Appended Chunk DeadLetterEntry DeadLetterLog Digest Inbox InboxReader Keep Limits NewBatch Outbox PartRef
         Published Retained Trimmed clip entry_id part_name read_chunk read_part write_part

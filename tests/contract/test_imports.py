@@ -23,6 +23,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "deliver": frozenset({"model", "disk", "ledger", "log", "checkpoint"}),
     "sinks": frozenset({"model", "disk", "clients", "deliver"}),
     "runtime": frozenset({"model", "disk", "ledger", "log", "process", "checkpoint", "capture", "deliver"}),
+    "config": frozenset({"model", "ledger", "process", "capture", "deliver", "sinks", "runtime"}),
     "testing": frozenset({"model", "ledger", "log", "checkpoint", "capture", "deliver", "runtime"}),
 }
 """For each package, the packages of ours that it may import, besides itself."""

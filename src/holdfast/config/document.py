@@ -1,0 +1,145 @@
+"""A pipeline document that was read and found valid, and the plan it stands for. Reading and planning start nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from holdfast.config.checks import checked_together
+from holdfast.config.explain import explained
+from holdfast.config.pipeline import PipelineDocument
+from holdfast.config.problems import Path, Place, Problem, invalid
+from holdfast.config.syntax import Tree, parse, place_of
+from holdfast.model.errors import DocumentUnreadable, HoldfastError, InvalidDocument
+from holdfast.runtime.plan import Plan
+
+_Made = TypeVar("_Made")
+
+_MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a text declares, and where each value stands."""
+
+    file: str
+    """Where it was read from."""
+    values: PipelineDocument = field(repr=False)
+    tree: Tree = field(repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What the pipeline is called."""
+        return self.values.metadata.name
+
+    def plan(self) -> Plan:
+        """What is to run; `InvalidDocument` with the place of everything that cannot be made.
+
+        Functions and client libraries are imported. Nothing is opened, and nothing is written.
+        """
+        spec = self.values.spec
+        making = _Making(self.tree)
+        sources = making.all(self.source_paths(), [block.source for block in spec.all_sources])
+        steps = making.all(_items("process", spec.process), [block.step for block in spec.process])
+        sinks = making.all(_items("sinks", spec.sinks), [block.spec for block in spec.sinks])
+        making.end()
+        return Plan(
+            name=self.name,
+            directory=FilePath(spec.directory) if spec.directory else FilePath("holdfast-data") / self.name,
+            sources=sources,
+            steps=steps,
+            sinks=sinks,
+            policy=spec.commit.rule(),
+            batch=spec.batch.limits(),
+            quotas=spec.quotas.quotas(),
+            restarts=spec.restarts.budget(),
+            spark=spec.spark.settings(),
+            output_mode=spec.output_mode,
+        )
+
+    def source_paths(self) -> list[Path]:
+        """Where the sources stand."""
+        return [("spec", "source")] if self.values.spec.source else _items("sources", self.values.spec.all_sources)
+
+
+def _items(key: str, blocks: Sequence[object]) -> list[Path]:
+    return [("spec", key, number) for number, _ in enumerate(blocks)]
+
+
+class _Making:
+    """Makes what blocks stand for, and collects what is refused."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._problems: list[Problem] = []
+
+    def all(self, paths: Sequence[Path], makes: Sequence[Callable[[], _Made]]) -> list[_Made]:
+        made = []
+        for path, make in zip(paths, makes, strict=True):
+            try:
+                made.append(make())
+            except HoldfastError as error:
+                self._problems.append(Problem(self._tree.spot(path).place, error.what, error.remedy, path))
+        return made
+
+    def end(self) -> None:
+        if self._problems:
+            raise invalid(self._tree.file, self._problems)
+
+
+def load(source: FilePath | str, *, environment: Mapping[str, str] = os.environ) -> Document:
+    """Read a document from a file, or from a text; `InvalidDocument` with all its problems, each with its place.
+
+    :param environment: what `${NAME}` stands for.
+    """
+    file, text = (str(source), _text(source)) if isinstance(source, FilePath) else ("document", source)
+    tree = parse(text, file, environment)
+    if not tree.spots:
+        raise invalid(file, tree.problems)
+    values, found = None, []
+    try:
+        values = PipelineDocument.model_validate(tree.root)
+    except ValidationError as error:
+        found = list(explained(error, tree))
+    problems = _once([*tree.problems, *found, *checked_together(tree)])
+    if values is None or problems:
+        raise invalid(file, problems)
+    return Document(file, values, tree)
+
+
+def find_problems(source: FilePath | str, *, environment: Mapping[str, str] = os.environ) -> tuple[Problem, ...]:
+    """Everything that keeps a document from being run, as far as it can be told without running it."""
+    try:
+        load(source, environment=environment).plan()
+    except InvalidDocument as error:
+        problems: tuple[Problem, ...] = error.context["problems"]  # type: ignore[assignment]
+        return problems
+    return ()
+
+
+def _once(problems: list[Problem]) -> list[Problem]:
+    """One problem a value: the first says why, and the others follow from it."""
+    by_path = {problem.path: problem for problem in reversed(problems) if problem.path is not None}
+    return [problem for problem in problems if problem.path is None or by_path[problem.path] is problem]
+
+
+def _text(path: FilePath) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise DocumentUnreadable(
+            f"{path} cannot be read: {error.strerror}.", remedy="Name a file that this user may read."
+        ) from error
+    if len(content) > _MOST_BYTES:
+        raise invalid(str(path), [Problem(Place(str(path)), "It is larger than 1 MiB.", "Write a smaller document.")])
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = place_of(content[: error.start].decode(), error.start, str(path))
+        raise invalid(str(path), [Problem(place, "It is not UTF-8 here.", "Save the file as UTF-8.")]) from None

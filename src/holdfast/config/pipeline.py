@@ -1,0 +1,193 @@
+"""The blocks of a pipeline document from its root down. Sources, sinks and steps have modules of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema, WrapValidator
+from pydantic_core.core_schema import ValidatorFunctionWrapHandler
+
+from holdfast.config.fields import Block, Count, Duration, Flag, Name, Size, Text, Whole
+from holdfast.config.references import Expanded
+from holdfast.config.sinks import AnySink
+from holdfast.config.sources import AnySource
+from holdfast.config.steps import StepBlock
+from holdfast.ledger import All, Policy, Quorum, Required
+from holdfast.model.errors import InvalidPipeline
+from holdfast.runtime.plan import BatchLimits, Quotas
+from holdfast.runtime.restarts import Budget
+from holdfast.runtime.session import SparkSettings
+
+_BATCH = BatchLimits()
+_QUOTAS = Quotas()
+_RESTARTS = Budget()
+
+
+class Metadata(Block):
+    """What the pipeline is called."""
+
+    name: Name
+    """The name of the pipeline. It never changes: everything the pipeline remembers is kept under it."""
+
+
+class BatchBlock(Block):
+    """How large a micro-batch may grow, and how long an event may wait for one."""
+
+    max_events: Count = _BATCH.max_events
+    """Events in a batch. Chosen because at 50,000 rows a batch the way through outbox and lane costs nothing beside
+    plain Spark (1.03 times its rate), and at 400,000 a quarter of the rate (docs/benchmarks.md)."""
+    max_bytes: Size = _BATCH.max_bytes
+    """Bytes in a batch."""
+    max_ms: Whole = int(_BATCH.max_wait / timedelta(milliseconds=1))
+    """Milliseconds that the first event of a batch waits for more."""
+    respect_source_tx: Flag = _BATCH.respect_source_tx
+    """Whether a batch always holds whole transactions, however large they are."""
+    max_partitions: Count | None = None
+    """How many tasks of Spark read a large batch; without it, as many as the machine has cores."""
+
+    def limits(self) -> BatchLimits:
+        """The value."""
+        given = {} if self.max_partitions is None else {"max_partitions": self.max_partitions}
+        return BatchLimits(
+            max_events=self.max_events,
+            max_bytes=self.max_bytes,
+            max_wait=timedelta(milliseconds=self.max_ms),
+            respect_source_tx=self.respect_source_tx,
+            **given,
+        )
+
+
+Quota = Size | Literal["unlimited"]
+
+
+class QuotasBlock(Block):
+    """How much disk the logs may use before what feeds them has to wait."""
+
+    inbox: Quota = _QUOTAS.inbox or "unlimited"
+    """For each source; capture waits."""
+    outbox: Quota = _QUOTAS.outbox or "unlimited"
+    """For all sinks together; Spark is given no new batch."""
+
+    def quotas(self) -> Quotas:
+        """The value."""
+        return Quotas(
+            inbox=None if self.inbox == "unlimited" else self.inbox,
+            outbox=None if self.outbox == "unlimited" else self.outbox,
+        )
+
+
+class RestartsBlock(Block):
+    """How many failures are forgiven before the pipeline is left alone."""
+
+    failures: Whole = _RESTARTS.failures
+    """How many."""
+    within: Duration = _RESTARTS.within
+    """In which time."""
+
+    def budget(self) -> Budget:
+        """The value."""
+        return Budget(failures=self.failures, within=self.within)
+
+
+class CommitBlock(Block):
+    """When a batch is committed, so that its source may forget it."""
+
+    policy: Literal["required", "all", "quorum"] = "required"
+    """When every required sink has it, when every sink has it, or when any `quorum` of them have it."""
+    quorum: Count | None = None
+    """How many sinks; only with the policy `quorum`."""
+
+    def check(self) -> None:
+        """A quorum has a number, and nothing else has."""
+        if (self.policy == "quorum") != (self.quorum is not None):
+            raise InvalidPipeline(
+                f"The policy `{self.policy}` {'needs' if self.quorum is None else 'has no'} number of sinks.",
+                remedy="Write both `policy: quorum` and `quorum: 2`, or neither.",
+            )
+
+    def rule(self) -> Policy:
+        """The value."""
+        if self.quorum is not None:
+            return Quorum(self.quorum)
+        return All() if self.policy == "all" else Required()
+
+
+def _words_of_spark(value: object) -> object:
+    """Spark takes text; numbers and flags may be written as they are."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _still_redacted(value: object, check: ValidatorFunctionWrapHandler) -> str:
+    checked: str = check(value)
+    return Expanded(checked) if isinstance(value, Expanded) else checked
+
+
+SparkKey = Annotated[str, StringConstraints(pattern=r"^spark\.\S+$")]
+SparkValue = Annotated[
+    str,
+    WrapValidator(_still_redacted),
+    BeforeValidator(_words_of_spark),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),
+]
+
+
+class SparkBlock(Block):
+    """Where Spark runs, and what differs from our settings of it."""
+
+    master: Text = SparkSettings().master
+    """The master, such as `local[*]`, `spark://host:7077` or `yarn`."""
+    conf: dict[SparkKey, SparkValue] = Field(default_factory=dict, json_schema_extra={"additionalProperties": False})
+    """Properties of Spark, which win over ours."""
+
+    def settings(self) -> SparkSettings:
+        """The value."""
+        return SparkSettings(master=self.master, conf=self.conf)
+
+
+class Spec(Block):
+    """What the pipeline does."""
+
+    source: AnySource | None = None
+    """Where events come from; `sources` when there are several."""
+    sources: Annotated[list[AnySource], Field(min_length=1)] | None = None
+    """Where events come from, when there are several places."""
+    process: list[StepBlock] = Field(default_factory=list)
+    """The steps between events and rows, in order."""
+    output_mode: Literal["append", "update"] = "append"
+    """Spark's output mode of a query with state."""
+    sinks: Annotated[list[AnySink], Field(min_length=1)]
+    """Where rows go."""
+    commit: CommitBlock = Field(default_factory=CommitBlock)
+    """When a batch is committed, so that its source may forget it."""
+    batch: BatchBlock = Field(default_factory=BatchBlock)
+    """How large a micro-batch may grow, and how long an event may wait for one."""
+    quotas: QuotasBlock = Field(default_factory=QuotasBlock)
+    """How much disk the logs may use before what feeds them has to wait."""
+    restarts: RestartsBlock = Field(default_factory=RestartsBlock)
+    """How many failures are forgiven before the pipeline is left alone."""
+    spark: SparkBlock = Field(default_factory=SparkBlock)
+    """Where Spark runs, and what differs from our settings of it."""
+    directory: Text | None = None
+    """Where everything of the pipeline is kept; without it, `holdfast-data/` and its name."""
+
+    @property
+    def all_sources(self) -> Sequence[AnySource]:
+        """The sources, whichever key declares them."""
+        return self.sources or ([self.source] if self.source else [])
+
+
+class PipelineDocument(Block):
+    """A pipeline: what it reads, what it does, and where it delivers."""
+
+    apiVersion: Literal["holdfast/v1"]  # noqa: N815 (as such documents spell it)
+    """The version of this format."""
+    kind: Literal["Pipeline"]
+    """What the document declares."""
+    metadata: Metadata
+    """What the pipeline is called."""
+    spec: Spec
+    """What the pipeline does."""

@@ -1,0 +1,14 @@
+"""The sources a document may name. A new kind is a module here, and a line in `AnySource`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from holdfast.config.sources.base import SourceBlock
+from holdfast.config.sources.generator import GeneratorBlock
+
+AnySource = Annotated[GeneratorBlock, Field(discriminator="type")]
+
+__all__ = ["AnySource", "SourceBlock"]

@@ -1,0 +1,104 @@
+"""The steps of a document, each a block with one key: the kind of step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from holdfast.config.fields import Block, Text
+from holdfast.config.problems import nearest
+from holdfast.model.errors import InvalidPipeline, InvalidStep
+from holdfast.process.steps import Filter, Flatten, Python, Route, Sql, Step
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Function = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"),
+    Field(title="function", examples=["my_company.enrich:add_region"]),
+]
+
+
+class FlattenBlock(Block):
+    """Puts the fields of a struct column in its place."""
+
+    column: Text
+    """The struct column."""
+    prefix: str = ""
+    """What stands before the name of each field."""
+
+
+class RouteBlock(Block):
+    """Adds a column `route` with the name of the first condition that holds; a sink may take `only` one route."""
+
+    routes: Annotated[dict[Text, Text], Field(min_length=1)]
+    """A SQL condition for each route, looked at in this order."""
+    otherwise: Text | None = None
+    """The route of rows for which no condition holds; without it they have none, and reach no sink with `only`."""
+
+
+class StepBlock(Block):
+    """One step; exactly one of these keys."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    sql: Text | None = None
+    """A query over the view `events`, which is what the step before gave."""
+    python: Function | None = None
+    """A function from DataFrame to DataFrame, as `module:function`."""
+    filter: Text | None = None
+    """A SQL condition; the rows for which it holds are kept."""
+    flatten: FlattenBlock | None = None
+    """Puts the fields of a struct column in its place."""
+    route: RouteBlock | None = None
+    """Names a route for each row."""
+
+    def check(self) -> None:
+        """One step does one thing."""
+        if len(self.model_fields_set) != 1:
+            raise InvalidPipeline(
+                f"A step has exactly one key, and this one has {len(self.model_fields_set)}.",
+                remedy=f"Give it one of {', '.join(type(self).model_fields)}, and make a step for each further one.",
+            )
+
+    def step(self) -> Step:
+        """The step itself; the module of a function is imported."""
+        if self.sql is not None:
+            return Sql(self.sql)
+        if self.python is not None:
+            return Python(_function(self.python))
+        if self.filter is not None:
+            return Filter(self.filter)
+        if self.flatten is not None:
+            return Flatten(self.flatten.column, self.flatten.prefix)
+        assert self.route is not None  # exactly one is given
+        return Route(tuple(self.route.routes.items()), self.route.otherwise)
+
+
+def _function(reference: str) -> Callable[[DataFrame], DataFrame]:
+    module_name, _, name = reference.partition(":")
+    try:
+        module = import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise InvalidStep(
+            f"There is no module `{error.name}`, which `{reference}` needs.",
+            remedy="Install it, or put the directory that holds it on PYTHONPATH.",
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise InvalidStep(
+            f"The module `{module_name}` cannot be imported ({type(error).__name__}: {error}).",
+            remedy="Mend the module.",
+        ) from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        meant = nearest(name, (other for other, value in vars(module).items() if callable(value)))
+        raise InvalidStep(
+            f"The module `{module_name}` has no function `{name}`.",
+            remedy=f"Did you mean `{meant}`?" if meant else "Write it, or name another.",
+        )
+    found: Callable[[DataFrame], DataFrame] = function
+    return found

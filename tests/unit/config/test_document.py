@@ -1,0 +1,144 @@
+"""Documents as a whole: all problems at once, what is refused only together, and what a plan is made of."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+from tests.support.documents import FULL, state, text_of, with_value, without
+
+from holdfast.capture import Generator
+from holdfast.config import find_problems, load
+from holdfast.config.fields import Name
+from holdfast.deliver import SinkSpec
+from holdfast.model.errors import InvalidPipeline
+from holdfast.process import fingerprint
+from holdfast.runtime.plan import Plan
+from holdfast.sinks import Files
+
+ROOT = Path(__file__).resolve().parents[3]
+
+FAULTS = {
+    "a key that is not known": (("spec", "batch", "max_event"), 5),
+    "a value of another type": (("spec", "restarts", "failures"), "many"),
+    "values that do not go together": (("spec", "sinks", 0, "retry", "base"), "1d"),
+    "a name that is taken": (("spec", "sinks", 1, "name"), "archive"),
+    "a policy that cannot be met": (("spec", "commit", "quorum"), 9),
+    "a kind that is not known": (("spec", "source", "type"), "kafka"),
+    "a variable that is not set": (("spec", "spark", "master"), "${NOWHERE}"),
+    "two ways to name sources": (("spec", "sources"), []),
+    "a step that is two": (("spec", "process", 0, "filter"), "true"),
+}
+
+
+@pytest.mark.parametrize("names", list(combinations(FAULTS, 2)), ids=" and ".join)
+def test_a_problem_does_not_hide_another(names: tuple[str, str]) -> None:
+    alone = {
+        problem.what
+        for name in names
+        for problem in find_problems(text_of(with_value(FULL, *FAULTS[name])), environment={})
+    }
+    document = FULL
+    for name in names:
+        document = with_value(document, *FAULTS[name])
+    assert {problem.what for problem in find_problems(text_of(document), environment={})} == alone
+    assert len(alone) >= 2
+
+
+def test_problems_come_in_the_order_of_the_document() -> None:
+    document = FULL
+    for path, value in FAULTS.values():
+        document = with_value(document, path, value)
+    places = [problem.place for problem in find_problems(text_of(document), environment={})]
+    assert len(places) >= len(FAULTS)
+    assert places == sorted(places)
+
+
+def test_a_pipeline_without_a_source_is_told() -> None:
+    (problem,) = find_problems(text_of(without(FULL, ("spec", "source"))))
+    assert problem.what == "`spec` has no `source`, so nothing would ever be read."
+
+
+def test_none_of_the_sinks_being_required_is_told() -> None:
+    document = without(FULL, ("spec", "commit"))
+    for number in range(3):
+        document = with_value(document, ("spec", "sinks", number, "required"), False)
+    (problem,) = find_problems(text_of(document))
+    assert "none of the 3 sinks is required" in problem.what
+
+
+def test_a_sink_without_a_name_is_named_after_its_kind() -> None:
+    plan = load(text_of(without(FULL, ("spec", "sinks", 0, "name")))).plan()
+    assert [spec.name for spec in plan.sinks] == ["files", "local", "remote"]
+
+
+def test_a_sink_is_required_unless_it_says_otherwise() -> None:
+    assert load(text_of(without(FULL, ("spec", "sinks", 0, "required")))).plan().sinks[0].required
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        ("tests.nowhere:add", "There is no module `tests.nowhere`"),
+        ("tests.support.documents:unchange", "has no function `unchange`. Did you mean `unchanged`?"),
+        ("tests.support.documents:FULL", "has no function `FULL`"),
+        ("broken_module:add", "cannot be imported (ZeroDivisionError: division by zero)"),
+        ("leaving_module:add", "cannot be imported (SystemExit: 3)"),
+    ],
+)
+def test_a_function_that_cannot_be_had_is_told(
+    function: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_module.py").write_text("1 / 0\n")
+    (tmp_path / "leaving_module.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    document = with_value(FULL, ("spec", "process", 1, "python"), function)
+    (problem,) = find_problems(text_of(document))
+    assert says in str(problem)
+    assert text_of(document).splitlines()[problem.place.line - 1] == f"  - python: {function}"
+
+
+def test_a_client_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    (problem,) = find_problems(text_of(FULL))
+    assert "pip install holdfast[postgres]" in problem.remedy
+    assert text_of(FULL).splitlines()[problem.place.line - 1] == "  - type: postgres"
+
+
+def test_reading_and_planning_touch_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    load(text_of(FULL)).plan()
+    assert list(tmp_path.iterdir()) == []
+
+
+def is_name(text: str) -> bool:
+    try:
+        TypeAdapter(Name).validate_python(text)
+    except ValidationError:
+        return False
+    return True
+
+
+@given(st.one_of(st.text(max_size=4), st.from_regex(r"[a-zA-Z0-9_\-\n]{0,70}", fullmatch=True)))
+def test_a_name_is_a_name_where_the_plan_says_so(text: str) -> None:
+    try:
+        Plan(text, Path("x"), sources=[Generator()], sinks=[SinkSpec("files", Files("x"))])
+    except InvalidPipeline:
+        assert not is_name(text)
+    else:
+        assert is_name(text)
+
+
+def test_the_document_of_the_example_is_its_pipeline() -> None:
+    from examples.orders import pipeline
+
+    declared = load(ROOT / "examples" / "orders.yaml").plan()
+    written = pipeline(Path("data/orders"), 300_000).plan()
+    assert fingerprint(declared.steps) == fingerprint(written.steps)
+    assert state(replace(declared, steps=())) == state(replace(written, steps=()))

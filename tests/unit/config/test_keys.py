@@ -1,0 +1,170 @@
+"""Every key that a document may hold acts, and a block without keys is as if it were not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.support.documents import FULL, Path, Spot, at, several_sources, state, text_of, walk, with_value, without
+
+from holdfast.config import load
+from holdfast.config.schema import blocks
+from holdfast.model.errors import InvalidDocument
+
+SOURCE = {
+    "name": "others",
+    "events": 2000,
+    "transactions": [2],
+    "chunk": 128,
+    "padding": 16,
+    "pace.rate": 200,
+    "pace.burst": 3.0,
+    "pace.every": "30s",
+}
+SINK = {
+    "name": "other",
+    "required": False,
+    "start": "now",
+    "only": "small",
+    "retry.base": "300ms",
+    "retry.cap": "2m",
+    "retry.attempts": 6,
+    "retry.elapsed": "20m",
+    "breaker.window": 30,
+    "breaker.minimum": 3,
+    "breaker.failure_rate": 0.75,
+    "breaker.cool_down": "7s",
+    "on_exhausted": "dead_letter",
+    "poison_unit": "transaction",
+}
+TABLE = {"table": "others", "upsert.key": ["m"], "upsert.newer_by": "at"}
+
+
+def below(prefix: str, values: dict[str, object]) -> dict[str, object]:
+    return {f"{prefix}.{key}": value for key, value in values.items()}
+
+
+OTHERWISE: dict[str, object] = {
+    "metadata.name": "others",
+    "spec.directory": "data/others",
+    **below("spec.source", SOURCE),
+    **below("spec.sources.0", SOURCE),
+    "spec.process.0.sql": "SELECT seq FROM events",
+    "spec.process.1.python": "tests.support.documents:text_of",
+    "spec.process.2.filter": "seq > 1",
+    "spec.process.3.flatten.column": "before",
+    "spec.process.3.flatten.prefix": "",
+    "spec.process.4.route.routes": {"small": "n > 1", "large": "n > 10"},
+    "spec.process.4.route.otherwise": "others",
+    "spec.output_mode": "update",
+    **below("spec.sinks.0", {**SINK, "directory": "others", "format": "jsonl", "rotate_at": "1MiB", "max_inflight": 3}),
+    **below("spec.sinks.1", {**SINK, **TABLE, "path": "others.db"}),
+    **below("spec.sinks.2", {**SINK, **TABLE, "dsn": "dbname=b"}),
+    "spec.commit.policy": "all",
+    "spec.commit.quorum": 3,
+    "spec.batch.max_events": 2000,
+    "spec.batch.max_bytes": "2MiB",
+    "spec.batch.max_ms": 51,
+    "spec.batch.respect_source_tx": False,
+    "spec.batch.max_partitions": 4,
+    "spec.quotas.inbox": "unlimited",
+    "spec.quotas.outbox": 5000000,
+    "spec.restarts.failures": 4,
+    "spec.restarts.within": "2h",
+    "spec.spark.master": "local[3]",
+    "spec.spark.conf": {"spark.sql.shuffle.partitions": 5},
+}
+"""For each key another value than the full document has."""
+
+CHOOSING = {"apiVersion", "kind", "type"}
+"""Keys with which the format or the kind is chosen: any other value is refused, or asks for other keys."""
+
+DOCUMENTS = [FULL, several_sources()]
+
+
+def dotted(spot: Spot) -> str:
+    return ".".join(map(str, spot.path))
+
+
+LEAVES = {
+    dotted(spot): (document, spot)
+    for document in DOCUMENTS
+    for spot in walk(document)
+    if isinstance(spot.key, str) and not spot.holds_blocks and spot.key not in CHOOSING
+}
+
+
+def planned(document: object) -> object:
+    return state(load(text_of(document)).plan())
+
+
+def test_the_full_documents_hold_every_key_of_the_schema() -> None:
+    held = {
+        (block.node["title"], key)
+        for document in DOCUMENTS
+        for block in walk(document)
+        for key in keys_of(document, block)
+    }
+    assert held == {(block["title"], key) for _, block in blocks() for key in block["properties"]}
+
+
+def keys_of(document: object, block: Spot) -> Iterator[str]:
+    if "properties" in block.node:
+        yield from at(document, block.path)
+
+
+@pytest.mark.req("X16")
+def test_the_table_names_every_key() -> None:
+    assert sorted(OTHERWISE) == sorted(LEAVES)
+
+
+@pytest.mark.req("X16")
+@pytest.mark.parametrize("place", LEAVES)
+def test_changing_a_key_changes_the_plan(place: str) -> None:
+    base, spot = LEAVES[place]
+    changed = with_value(base, spot.path, OTHERWISE[place])
+    if place == "spec.commit.policy":
+        changed = without(changed, ("spec", "commit", "quorum"))
+    assert planned(changed) != planned(base)
+
+
+@pytest.mark.req("X16")
+@pytest.mark.parametrize("path", [("apiVersion",), ("kind",), ("spec", "source", "type"), ("spec", "sinks", 0, "type")])
+def test_another_format_or_kind_is_refused(path: Path) -> None:
+    with pytest.raises(InvalidDocument, match=r"must be .*, not the text `another`"):
+        load(text_of(with_value(FULL, path, "another")))
+
+
+def test_each_kind_is_an_adapter_of_its_own() -> None:
+    plan = load(text_of(FULL)).plan()
+    assert [source.kind for source in plan.sources] == ["generator"]
+    assert [spec.sink.kind for spec in plan.sinks] == ["files", "sqlite", "postgres"]
+
+
+def containers() -> Iterator[tuple[str, Path, bool]]:
+    """Every key that may be left out and holds other keys or items, and whether it may be empty."""
+    for spot in walk(FULL):
+        if not spot.is_required and spot.node.get("type") in ("object", "array"):
+            must_hold = spot.node.get("required") or spot.node.get("minItems") or spot.node.get("minProperties")
+            yield dotted(spot), spot.path, not must_hold
+
+
+@pytest.mark.req("X17")
+@pytest.mark.parametrize(
+    ("place", "path"), [(place, path) for place, path, may_be_empty in containers() if may_be_empty]
+)
+@pytest.mark.parametrize("written", ["braces", "nothing"])
+def test_an_empty_block_is_as_if_it_were_not_there(place: str, path: Path, written: str) -> None:
+    empty = None if written == "nothing" else type(at(FULL, path))()
+    assert planned(with_value(FULL, path, empty)) == planned(without(FULL, path)), place
+
+
+@pytest.mark.req("X17")
+@pytest.mark.parametrize(
+    ("place", "path"), [(place, path) for place, path, may_be_empty in containers() if not may_be_empty]
+)
+@pytest.mark.parametrize("written", ["braces", "nothing"])
+def test_a_block_that_needs_keys_is_refused_when_it_is_empty(place: str, path: Path, written: str) -> None:
+    empty = None if written == "nothing" else type(at(FULL, path))()
+    with pytest.raises(InvalidDocument, match=str(path[-1])):
+        load(text_of(with_value(FULL, path, empty)))
