@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.document_page import DOCUMENT, document_page
 from tests.support.errors_page import ERRORS, errors_page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +24,10 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_page_of_error_codes_is_up_to_date() -> None:
     assert ERRORS.read_text() == errors_page(), "run `make docs`"
+
+
+def test_the_page_of_the_pipeline_document_is_up_to_date() -> None:
+    assert DOCUMENT.read_text() == document_page(), "run `make docs`"
 
 
 def test_the_lock_names_no_registry() -> None:
