@@ -82,7 +82,8 @@ class SparkCheckpoint:
         self._hook(Step.SPARK_COMMIT_FSYNC)
         self._sync_state()
         _sync_file(self.directory / "commits" / str(batch_id))
-        _sync_directory(self.directory / "commits")
+        for folder in (self.directory / "commits", self.directory):
+            _sync_directory(folder)
         self._hook(Step.SPARK_COMMIT_SYNCED)
 
     def _sync_state(self) -> None:
