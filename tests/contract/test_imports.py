@@ -70,7 +70,8 @@ def test_the_ledger_is_pure() -> None:
 
 
 def test_no_client_library_is_loaded_by_importing_us() -> None:
-    modules = ["holdfast", "holdfast.ledger", "holdfast.checkpoint"]
-    code = f"import sys, {', '.join(modules)}; print([m for m in ('psycopg', 'obstore', 'moto') if m in sys.modules])"
+    modules = ["holdfast", "holdfast.ledger", "holdfast.checkpoint", "holdfast.config"]
+    clients = ("psycopg", "obstore", "moto", "pyspark")
+    code = f"import sys, {', '.join(modules)}; print([m for m in {clients} if m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"

@@ -166,6 +166,6 @@ def unchanged(frame: object) -> object:
     return frame
 
 
-class _WithoutAliases(yaml.SafeDumper):
+class _WithoutAliases(yaml.CSafeDumper):
     def ignore_aliases(self, data: object) -> bool:
         return True
