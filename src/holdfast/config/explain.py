@@ -28,7 +28,12 @@ class _Finding:
     @property
     def key(self) -> str:
         """What the value is called."""
-        return str(self.path[-1]) if self.path and isinstance(self.path[-1], str) else "-"
+        return str(self.path[-1]) if self.path else ""
+
+    @property
+    def before(self) -> str:
+        """What stands before the value."""
+        return f"{self.key}:" if self.path and isinstance(self.path[-1], str) else "-"
 
     @property
     def block(self) -> str:
@@ -120,7 +125,7 @@ def _words(finding: _Finding, tree: Tree) -> tuple[str, str]:
     given = _given(tree, finding.path)
     return (
         f"{name} must be {expected(finding.node)}, not {_shown(given, finding, tree)}.",
-        remedy(finding.key, finding.node, given),
+        remedy(finding.before, finding.node, given),
     )
 
 
@@ -150,4 +155,6 @@ def _shown(given: object, finding: _Finding, tree: Tree) -> str:
         return "what is written there"
     written = tree.spot(finding.path).written or ""
     clipped = written if len(written) <= _MOST_SHOWN else f"{written[:_MOST_SHOWN]}…"
-    return f"the text `{clipped}`" if isinstance(given, str) else f"`{clipped}`"
+    if isinstance(given, str):
+        return f"the text `{clipped}`" if clipped else "an empty text"
+    return f"`{clipped}`"

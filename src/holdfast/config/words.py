@@ -48,8 +48,11 @@ def expected(node: Node) -> str:
     return " ".join([_WORDS[_type(node)], *limits])
 
 
-def remedy(key: str, node: Node, given: object) -> str:
-    """What to write instead of the value that was given."""
+def remedy(before: str, node: Node, given: object) -> str:
+    """What to write instead of the value that was given.
+
+    :param before: what stands before the value: its key and a colon, or the dash of an item.
+    """
     node = resolved(node)
     words = [word for choice in (node, *map(resolved, node.get("anyOf", ()))) for word in choice.get("enum", ())]
     meant = nearest(given, words) if isinstance(given, str) else None
@@ -60,7 +63,7 @@ def remedy(key: str, node: Node, given: object) -> str:
     value = example(node)
     if value is None:
         return f"What belongs there: {node.get('description') or expected(node) + '.'}"
-    return f"Write for instance `{key}: {value}`."
+    return f"Write for instance `{before} {value}`."
 
 
 def addition(key: str, node: Node) -> str:

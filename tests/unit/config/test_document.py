@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
+from pathlib import Path as FilePath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from tests.support.documents import FULL, state, text_of, with_value, without
+from tests.support.documents import FULL, Path, state, text_of, with_value, without
 
 from holdfast.capture import Generator
 from holdfast.config import find_problems, load
@@ -22,7 +22,7 @@ from holdfast.process import fingerprint
 from holdfast.runtime.plan import Plan
 from holdfast.sinks import Files
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = FilePath(__file__).resolve().parents[3]
 
 FAULTS = {
     "a key that is not known": (("spec", "batch", "max_event"), 5),
@@ -93,7 +93,7 @@ def test_a_sink_is_required_unless_it_says_otherwise() -> None:
     ],
 )
 def test_a_function_that_cannot_be_had_is_told(
-    function: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    function: str, says: str, tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "broken_module.py").write_text("1 / 0\n")
     (tmp_path / "leaving_module.py").write_text("raise SystemExit(3)\n")
@@ -111,7 +111,7 @@ def test_a_client_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch)
     assert text_of(FULL).splitlines()[problem.place.line - 1] == "  - type: postgres"
 
 
-def test_reading_and_planning_touch_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_and_planning_touch_nothing(tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     load(text_of(FULL)).plan()
     assert list(tmp_path.iterdir()) == []
@@ -128,7 +128,7 @@ def is_name(text: str) -> bool:
 @given(st.one_of(st.text(max_size=4), st.from_regex(r"[a-zA-Z0-9_\-\n]{0,70}", fullmatch=True)))
 def test_a_name_is_a_name_where_the_plan_says_so(text: str) -> None:
     try:
-        Plan(text, Path("x"), sources=[Generator()], sinks=[SinkSpec("files", Files("x"))])
+        Plan(text, FilePath("x"), sources=[Generator()], sinks=[SinkSpec("files", Files("x"))])
     except InvalidPipeline:
         assert not is_name(text)
     else:
@@ -139,6 +139,26 @@ def test_the_document_of_the_example_is_its_pipeline() -> None:
     from examples.orders import pipeline
 
     declared = load(ROOT / "examples" / "orders.yaml").plan()
-    written = pipeline(Path("data/orders"), 300_000).plan()
+    written = pipeline(FilePath("data/orders"), 300_000).plan()
     assert fingerprint(declared.steps) == fingerprint(written.steps)
     assert state(replace(declared, steps=())) == state(replace(written, steps=()))
+
+
+TEXTS: list[tuple[Path, object, str, str]] = [
+    (("spec", "source", "transactions", 0), "x", "a whole number from 1 on, not the text `x`.", "instance `- 1`."),
+    (("spec", "sinks", 1, "table"), "", "must be text, not an empty text.", "What belongs there: The table"),
+    (("spec", "sinks", 1, "start"), "erliest", "or a whole number from 0 on, not", "Did you mean `earliest`?"),
+    (("spec", "spark", "conf"), {"n": 2}, "`n` cannot be a key of `spec.spark.conf`.", r"fits `^spark\.\S+$`."),
+    (("spec", "batch", "respect_source_tx"), "no", "must be `true` or `false`, not the text `no`", "_tx: true`."),
+    (("spec", "restarts", "within"), 10, "must be a duration, such as `30s`, not `10`.", "instance `within: 10m`."),
+    (("spec", "sinks", 0, "upsert"), {}, "`spec.sinks[0]` knows no `upsert`.", "key of `spec.sinks[] (postgres)`"),
+    (("spec", "sinks", 0, "<<"), {}, "`spec.sinks[0]` knows no `<<`.", "Its keys are "),
+    (("spec", "output_mode"), "x" * 99, f"not the text `{'x' * 40}…`.", "Write for instance `output_mode: append`."),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "what", "remedy"), TEXTS)
+def test_a_problem_says_what_is_wrong_and_what_to_write(path: Path, value: object, what: str, remedy: str) -> None:
+    (problem,) = find_problems(text_of(with_value(FULL, path, value)))
+    assert what in problem.what
+    assert remedy in problem.remedy
