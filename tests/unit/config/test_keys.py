@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 import pytest
 from tests.support.documents import FULL, Path, Spot, at, several_sources, state, text_of, walk, with_value, without
 
 from holdfast.config import load
 from holdfast.config.schema import blocks
+from holdfast.deliver import BreakerPolicy, RetryPolicy, SinkSpec
 from holdfast.model.errors import InvalidDocument
+from holdfast.runtime.plan import BatchLimits, Plan, Quotas
+from holdfast.runtime.restarts import Budget
+from holdfast.runtime.session import SparkSettings
 
 SOURCE = {
     "name": "others",
@@ -118,14 +123,42 @@ def test_the_table_names_every_key() -> None:
     assert sorted(OTHERWISE) == sorted(LEAVES)
 
 
+def changed(place: str) -> object:
+    base, spot = LEAVES[place]
+    document = with_value(base, spot.path, OTHERWISE[place])
+    return without(document, ("spec", "commit", "quorum")) if place == "spec.commit.policy" else document
+
+
 @pytest.mark.req("X16")
 @pytest.mark.parametrize("place", LEAVES)
 def test_changing_a_key_changes_the_plan(place: str) -> None:
-    base, spot = LEAVES[place]
-    changed = with_value(base, spot.path, OTHERWISE[place])
-    if place == "spec.commit.policy":
-        changed = without(changed, ("spec", "commit", "quorum"))
-    assert planned(changed) != planned(base)
+    assert planned(changed(place)) != planned(LEAVES[place][0])
+
+
+SETTINGS = (Plan, BatchLimits, Quotas, Budget, SparkSettings, SinkSpec, RetryPolicy, BreakerPolicy)
+
+
+def differing(old: object, new: object) -> Iterator[str]:
+    """The settings in which two plans differ."""
+    if isinstance(old, list):
+        for one, other in zip(old, new, strict=True):  # type: ignore[call-overload]
+            yield from differing(one, other)
+    elif isinstance(old, SETTINGS):
+        for field in fields(old):
+            before, after = getattr(old, field.name), getattr(new, field.name)
+            if state(before) != state(after):
+                yield f"{type(old).__name__}.{field.name}"
+            yield from differing(before, after)
+
+
+def test_every_setting_of_a_pipeline_has_a_key() -> None:
+    plans = [load(text_of(document)).plan() for document in DOCUMENTS]
+    found = {
+        setting
+        for place, (document, _) in LEAVES.items()
+        for setting in differing(plans[document is not FULL], load(text_of(changed(place))).plan())
+    }
+    assert found == {f"{kind.__name__}.{field.name}" for kind in SETTINGS for field in fields(kind)}
 
 
 @pytest.mark.req("X16")
