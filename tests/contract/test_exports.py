@@ -12,8 +12,8 @@ PUBLIC = {
         Quotas Required SinkSpec SparkSettings Sqlite State Takeover Until Upsert filter_rows flatten python route sql
     """,
     "holdfast.model": """
-        BinlogPosition ChangeId FilePosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn MysqlPosition Order
-        Position Seq Tsid earliest from_json parse to_json
+        BinlogPosition ChangeId FilePosition FilesPosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn
+        MysqlPosition Order Position Seq Tsid earliest from_json parse to_json
     """,
     "holdfast.ledger": """
         Acknowledge All Batch Cursors CursorsCodec DeadLetter Decision Lane LaneSpec LaneStart Ledger Phase Policy

@@ -29,5 +29,5 @@ def framed(captured: Captured) -> tuple[Captured, Captured | None]:
     whole = int(ends[-1]) + 1 if len(ends) else events.num_rows
     if whole == events.num_rows:
         return captured, None
-    position = position_of_row(events, whole - 1, captured.position.kind)
+    position = position_of_row(events, whole - 1, captured.position)
     return Captured(events.slice(0, whole), position), Captured(events.slice(whole), captured.position)

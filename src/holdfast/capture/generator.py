@@ -139,7 +139,7 @@ class Generator(Source):
         )  # fmt: skip
         started = np.datetime64(_EPOCH.replace(tzinfo=None), "us")
         columns = {
-            "event_id": event_ids(self.name, text, pa.array(np.zeros(count, dtype=np.int64))),
+            "event_id": event_ids(self.name, text),
             "source": self.name,
             "database": "shop",
             "schema": "public",

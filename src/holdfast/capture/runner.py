@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from holdfast.capture.contract import Captured, Source
     from holdfast.log.inbox import Inbox
+    from holdfast.model.errors import HoldfastError
 
 
 _MUCH = 64 * 1024
@@ -125,9 +126,8 @@ class Capture:
                     return
                 self._take(self._read())
         except (SourceUnavailable, LogFull, LogReadOnly, LogUnavailable) as error:
-            self._state, self._error = CaptureState.RETRYING, str(error)
             self.source.close()
-            self._stop.wait(self._retry_pause)
+            self._pause(error)
 
     def _read(self) -> list[Captured]:
         """Wait for the first events, and take in what is there behind them."""
@@ -151,12 +151,20 @@ class Capture:
                 self._stop.wait(self._pause)
 
     def _append(self, captured: Captured) -> None:
+        """Append what was read, if need be again and again: a source need not have it a second time."""
         while not self._stop.is_set():
             try:
                 appended = self.inbox.append(captured.events, position=captured.position, timeout=self._poll)
             except LogQuota as error:
                 self._state, self._error = CaptureState.BLOCKED, str(error)
                 continue
+            except (LogFull, LogReadOnly, LogUnavailable) as error:
+                self._pause(error)
+                continue
             self._captured += appended.rows
             self._state, self._error = CaptureState.READING, None
             return
+
+    def _pause(self, error: HoldfastError) -> None:
+        self._state, self._error = CaptureState.RETRYING, str(error)
+        self._stop.wait(self._retry_pause)

@@ -7,18 +7,19 @@ finished is always a number of whole chunks.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import pyarrow as pa
 
 from holdfast.model.envelope import CAPTURED, ENVELOPE
 from holdfast.model.errors import InvalidAppend, ModelError
-from holdfast.model.positions import parse, to_json
+from holdfast.model.positions import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     import numpy.typing as npt
 
@@ -75,25 +76,49 @@ def cut(events: pa.RecordBatch, first_seq: int, position: Position) -> list[Draf
     ends = np.flatnonzero(events["tx_end"].to_numpy(zero_copy_only=False))
     whole = int(ends[-1]) + 1 if len(ends) else 0
     slices = [*_slices(events, 0, whole), *_slices(events, whole, events.num_rows)]
-    drafts = []
-    for start, piece in slices:
-        stop = start + piece.num_rows
-        within = ends[np.searchsorted(ends, start) : np.searchsorted(ends, stop)]
-        after = position if stop == events.num_rows else position_of_row(events, stop - 1, position.kind)
-        drafts.append(Draft(piece, first_seq + start, within + first_seq, after))
-    return drafts
+    drafts: list[Draft] = []
+    stop = events.num_rows
+    for start, piece in reversed(slices):
+        behind = start + piece.num_rows
+        within = ends[np.searchsorted(ends, start) : np.searchsorted(ends, behind)]
+        if drafts:
+            position = position_of_row(events.slice(start, stop - start), piece.num_rows - 1, position)
+        drafts.append(Draft(piece, first_seq + start, within + first_seq, position))
+        stop = behind
+    return drafts[::-1]
 
 
-def position_of_row(events: pa.RecordBatch, row: int, kind: str) -> Position:
-    """Where the source stands after an event, which says so in its own column, as text."""
-    text = events["position"][row].as_py()
+def position_of_row(events: pa.RecordBatch, row: int, end: Position) -> Position:
+    """Where the source stood after one of these events, when it stands at `end` after the last of them."""
     try:
-        return parse(kind, text)
+        return end.at_row(_Texts(events["position"]), row)
     except ModelError as error:
         raise _invalid(
-            f"the event {row} says that its position is {text!r}, which is no {kind}",
-            "Write the text form of the source's position into every event.",
+            f"from the event {row} on, an event does not say where a source of {end.kind} stands: {error.what}",
+            "Write the place of every event into its `position`, in the way of the source's kind.",
         ) from error
+
+
+class _Texts(Sequence[str]):
+    """A column of text of which only what is asked for is turned into Python's."""
+
+    def __init__(self, column: pa.StringArray) -> None:
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        found: str | list[str] = (
+            self._column[index].to_pylist() if isinstance(index, slice) else self._column[index].as_py()
+        )
+        return found
 
 
 def position_text(position: Position) -> str:

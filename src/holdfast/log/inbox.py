@@ -90,7 +90,8 @@ class Inbox(Closing):
         """Make events durable; they are when this returns. On an error none of them can be seen.
 
         The column `tx_end` marks where transactions end, and a transaction may go on over several appends. The column
-        `position` is the text of where the source stands after the event.
+        `position` says where the event stands in the source: for most kinds the text of the position after it, for the
+        others what their `at_row` reads.
 
         :param events: of the schema `CAPTURED`.
         :param position: where the source stands after all of them. Without events, it just moves the position on.

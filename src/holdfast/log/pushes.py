@@ -70,7 +70,7 @@ def placed(events: pa.RecordBatch, first_seq: int, source: str) -> pa.RecordBatc
     positions = pa.array(np.arange(first_seq, first_seq + events.num_rows)).cast(pa.string())
     columns = list(events.columns)
     columns[_POSITION] = positions
-    columns[_EVENT_ID] = event_ids(source, positions, pa.array(np.zeros(events.num_rows, dtype=np.int64)))
+    columns[_EVENT_ID] = event_ids(source, positions)
     return pa.RecordBatch.from_arrays(columns, schema=CAPTURED)
 
 

@@ -88,7 +88,7 @@ class InboxReader(Closing):
         position = from_json(json.loads(chunk.position))
         if seq == chunk.last_seq:
             return position
-        return position_of_row(read_chunk(self.directory, chunk), seq - chunk.first_seq, position.kind)
+        return position_of_row(read_chunk(self.directory, chunk), seq - chunk.first_seq, position)
 
     def read(self, after: int, upto: int | None = None) -> Iterator[pa.RecordBatch]:
         """The events behind `after`, in order and verified, up to `upto` or the present end."""

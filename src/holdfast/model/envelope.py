@@ -73,9 +73,15 @@ def event_id(source: str, position: Position, ordinal: int) -> str:
     return f"{source}/{position}/{ordinal}"
 
 
-def event_ids(source: str, positions: pa.StringArray, ordinals: pa.Int64Array) -> pa.StringArray:
-    """The ids of many events at once."""
-    return pc.binary_join_element_wise(pa.scalar(source), positions, ordinals.cast(pa.string()), "/")
+def event_id_around(source: str) -> tuple[str, str]:
+    """What stands before and behind the position in the id of the first event of a place."""
+    return f"{source}/", "/0"
+
+
+def event_ids(source: str, positions: pa.StringArray, ordinals: pa.Int64Array | None = None) -> pa.StringArray:
+    """The ids of many events at once. Without ordinals, each is the first of its place."""
+    numbers = pa.scalar("0") if ordinals is None else ordinals.cast(pa.string())
+    return pc.binary_join_element_wise(pa.scalar(source), positions, numbers, "/")
 
 
 def idempotency_key(event: dict[str, object]) -> str:

@@ -8,6 +8,7 @@ from holdfast.model.positions import (
     BinlogPosition,
     ChangeId,
     FilePosition,
+    FilesPosition,
     Fingerprint,
     GtidSet,
     KafkaOffsets,
@@ -46,6 +47,13 @@ def file_position(
     return st.builds(FilePosition, st.builds(Fingerprint, digest, length), inode, offset)
 
 
+def files(
+    begun: st.SearchStrategy[int], number: st.SearchStrategy[int], at: st.SearchStrategy[FilePosition]
+) -> st.SearchStrategy[FilesPosition]:
+    found = st.tuples(begun, st.dictionaries(number, at, max_size=4))
+    return found.map(lambda both: FilesPosition(max(both[0], *both[1], 0), tuple(both[1].items())))
+
+
 def kafka(partition: st.SearchStrategy[int], offset: st.SearchStrategy[int]) -> st.SearchStrategy[KafkaOffsets]:
     return st.dictionaries(partition, offset, max_size=4).map(lambda found: KafkaOffsets(tuple(found.items())))
 
@@ -72,6 +80,7 @@ CROWDED: dict[str, st.SearchStrategy[Position]] = {
     "mysql": st.builds(MysqlPosition, _near_rollover, st.none() | _few_gtids),
     "change_id": few.map(ChangeId),
     "file": file_position(st.sampled_from(["aa", "bb"]), st.sampled_from([0, 1, 2]), st.integers(1, 2), few),
+    "files": files(few, st.integers(1, 3), file_position(st.just("aa"), st.just(1), st.integers(1, 2), few)),
     "kafka": kafka(st.integers(0, 2), few),
 }
 
@@ -83,6 +92,11 @@ WIDE: dict[str, st.SearchStrategy[Position]] = {
     "mysql": st.builds(MysqlPosition, _any_binlog, st.none() | _any_gtids),
     "change_id": int63.map(ChangeId),
     "file": file_position(st.binary(min_size=1, max_size=64).map(bytes.hex), int63, int64, int63),
+    "files": files(
+        int63,
+        st.integers(1, 2**63 - 1),
+        file_position(st.binary(min_size=1, max_size=64).map(bytes.hex), int63, int64, int63),
+    ),
     "kafka": kafka(int31, int63),
 }
 

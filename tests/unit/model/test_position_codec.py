@@ -55,6 +55,10 @@ STORED: list[tuple[str, dict[str, Json]]] = [
         "9f86/2@131:4096",
         {"kind": "file", "v": 1, "fingerprint": "9f86", "fingerprint_length": 2, "inode": 131, "offset": 4096},
     ),
+    (
+        "12;3=9f86/2@131:4096,10=/0@7:0",
+        {"kind": "files", "v": 1, "begun": 12, "files": {"3": "9f86/2@131:4096", "10": "/0@7:0"}},
+    ),
     ("0:15,10:7", {"kind": "kafka", "v": 1, "offsets": {"0": 15, "10": 7}}),
 ]
 INTEGER_FIELDS = [
@@ -196,6 +200,13 @@ BROKEN_TEXTS = [
     ("file", "a/1@1:1"),
     ("file", "/1@1:1"),
     ("file", "aa/1@18446744073709551616:1"),
+    ("files", ""),
+    ("files", "1"),
+    ("files", "1;1"),
+    ("files", "1;0=aa/1@1:1"),
+    ("files", "1;2=aa/1@1:1"),
+    ("files", "2;1=aa/1@1:1,1=aa/1@1:1"),
+    ("files", "2;1=aa/1@1:1,"),
     ("kafka", "0:1,"),
     ("kafka", "0:1,0:2"),
     ("kafka", "2147483648:1"),
@@ -210,7 +221,7 @@ def test_text_that_is_not_of_the_kind_is_refused(kind: str, text: str) -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    positions = "BinlogPosition ChangeId FilePosition GtidSet KafkaOffsets Lsn MysqlPosition Position Seq"
+    positions = "BinlogPosition ChangeId FilePosition FilesPosition GtidSet KafkaOffsets Lsn MysqlPosition Position Seq"
     rest = "Fingerprint Interval Intervals Json Order Tsid earliest from_json parse to_json"
     assert sorted(package.__all__) == sorted(f"{positions} {rest}".split())
     assert all(hasattr(package, name) for name in package.__all__)

@@ -33,7 +33,7 @@ CONVERSE = {
     Order.INCOMPARABLE: Order.INCOMPARABLE,
 }
 KINDS = pytest.mark.parametrize("kind", sorted(CROWDED))
-KINDS_WITHOUT_HINTS = pytest.mark.parametrize("kind", sorted(CROWDED.keys() - {"mysql", "file", "kafka"}))
+KINDS_WITHOUT_HINTS = pytest.mark.parametrize("kind", sorted(CROWDED.keys() - {"mysql", "file", "files", "kafka"}))
 
 
 @given(any_crowded | any_wide)

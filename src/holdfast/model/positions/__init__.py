@@ -9,6 +9,7 @@ from holdfast.model.positions.base import Order, Position, earliest
 from holdfast.model.positions.binlog import BinlogPosition
 from holdfast.model.positions.codec import from_json, parse, to_json
 from holdfast.model.positions.file import FilePosition, Fingerprint
+from holdfast.model.positions.files import FilesPosition
 from holdfast.model.positions.gtid import GtidSet, Tsid
 from holdfast.model.positions.intervals import Interval, Intervals
 from holdfast.model.positions.json_value import Json
@@ -21,6 +22,7 @@ __all__ = [
     "BinlogPosition",
     "ChangeId",
     "FilePosition",
+    "FilesPosition",
     "Fingerprint",
     "GtidSet",
     "Interval",

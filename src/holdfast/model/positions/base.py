@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from holdfast.model.errors import IncomparablePositions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Self
 
     from holdfast.model.positions.json_value import Json
@@ -56,6 +56,13 @@ class Position(ABC):
         """Whether all that `other` covers is covered by this position too; False when they are incomparable."""
         order = self.compare(other)
         return order is _AFTER or order is _EQUAL
+
+    def at_row(self, rows: Sequence[str], row: int) -> Position:
+        """Where the source stood after one of the events that led up to this position.
+
+        :param rows: what those events say about their place, in order. For most kinds that is the whole position.
+        """
+        return self.from_text(rows[row])
 
     @abstractmethod
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from holdfast.model.errors import UnknownFormat
 from holdfast.model.positions.binlog import BinlogPosition
 from holdfast.model.positions.checks import invalid, shown, string, whole_number
 from holdfast.model.positions.file import FilePosition
+from holdfast.model.positions.files import FilesPosition
 from holdfast.model.positions.gtid import GtidSet
 from holdfast.model.positions.kafka import KafkaOffsets
 from holdfast.model.positions.lsn import Lsn
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
 KINDS: Mapping[str, type[Position]] = MappingProxyType(
     {
         kind.kind: kind
-        for kind in (Seq, Lsn, BinlogPosition, GtidSet, MysqlPosition, ChangeId, FilePosition, KafkaOffsets)
+        for kind in (
+            Seq,
+            Lsn,
+            BinlogPosition,
+            GtidSet,
+            MysqlPosition,
+            ChangeId,
+            FilePosition,
+            FilesPosition,
+            KafkaOffsets,
+        )
     }
 )
 _HEAD = frozenset({"kind", "v"})

@@ -1,0 +1,1 @@
+"""The parts of the source that follows log files; see `holdfast.capture.files`."""

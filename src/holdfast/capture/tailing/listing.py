@@ -1,0 +1,75 @@
+"""Lists the files that match the patterns, and those beside them under whose names a rotated file may hide."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from glob import iglob
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+class Signature(NamedTuple):
+    """What changes when a file does."""
+
+    inode: int
+    size: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that was there when the directory was read."""
+
+    path: str
+    signature: Signature
+    is_wanted: bool = True
+    """Whether it matches a pattern. One that does not is of interest only when it is a known file."""
+
+
+def matching(patterns: Iterable[str]) -> Iterator[Found]:
+    """The regular files that match, each once, whatever names it has."""
+    paths = sorted({path for pattern in patterns for path in iglob(pattern, recursive=True)})  # noqa: PTH207 (absolute)
+    seen: set[int] = set()
+    for path in paths:
+        signature = signature_of(path)
+        if signature is not None and signature.inode not in seen:
+            seen.add(signature.inode)
+            yield Found(path, signature)
+
+
+def beside(paths: Iterable[str], inodes: frozenset[int]) -> Iterator[Found]:
+    """The files in the directories of these paths that have one of the inodes, or a name that begins like the path's.
+
+    A rotated file keeps the beginning of its name: `app.log` becomes `app.log.1`, `app.log-20260101.gz` or
+    `app-20260101.log`.
+    """
+    stems: dict[str, set[str]] = {}
+    for path in map(PurePath, paths):
+        stems.setdefault(str(path.parent), set()).add(path.name.split(".")[0] or path.name)
+    for directory, names in stems.items():
+        yield from _listed(directory, tuple(names), inodes)
+
+
+def signature_of(path: str) -> Signature | None:
+    """The signature of a regular file; None when there is none of that name."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return Signature(found.st_ino, found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+
+
+def _listed(directory: str, names: tuple[str, ...], inodes: frozenset[int]) -> Iterator[Found]:
+    try:
+        with os.scandir(directory) as entries:
+            paths = [entry.path for entry in entries if entry.inode() in inodes or entry.name.startswith(names)]
+    except OSError:
+        return
+    for path in sorted(paths):
+        if (signature := signature_of(path)) is not None:
+            yield Found(path, signature, is_wanted=False)

@@ -1,0 +1,273 @@
+"""One file that is being followed: where it is, how far it was read, and what it begins with.
+
+A file may be truncated and written anew at any moment. So what was read counts only when the file still begins, after
+the reading, with what it began with before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from holdfast.capture.tailing.recognition import fingerprint_of
+from holdfast.capture.tailing.rest import Rest, Trouble
+from holdfast.model.positions import FilePosition, Fingerprint
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from holdfast.capture.tailing.content import Content
+    from holdfast.capture.tailing.listing import Found, Signature
+    from holdfast.capture.tailing.records import Framing
+
+
+class Replaced(Exception):
+    """The content of a file that is being read was replaced."""
+
+
+class Block:
+    """Room for what is read at once. What belongs to the records of several files lies in it without gaps."""
+
+    def __init__(self, size: int, newline: bytes) -> None:
+        self._data = np.empty(size + len(newline), dtype=np.uint8)
+        self._size = size
+        self._newline = np.frombuffer(newline, dtype=np.uint8)
+        self.used = 0
+
+    def free(self) -> memoryview:
+        """The room that is left."""
+        return self._data.data[self.used : self._size]
+
+    def filled(self, count: int) -> npt.NDArray[np.uint8]:
+        """What was just read into the free room."""
+        return self._data[self.used : self.used + count]
+
+    def keep(self, count: int, *, is_open: bool) -> None:
+        """Keep so much of it, with a newline behind when the last record has none."""
+        self.used += count
+        if is_open:
+            width = len(self._newline)
+            self._data[self.used : self.used + width] = self._newline
+            self.used += width
+
+    def data(self) -> npt.NDArray[np.uint8]:
+        """All that was kept. It is overwritten by the next reading."""
+        return self._data[: self.used]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was kept yet: what does not fit now never will."""
+        return self.used == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Consecutive records of one file, which lie in the block behind those of the piece before."""
+
+    number: int
+    path: str
+    start: int
+    """The byte of the file at which the first one begins."""
+    ends: npt.NDArray[np.int64]
+    """Where each ends, counted from `start`."""
+    is_open: bool
+    """Whether the last one has no newline; the block has one all the same."""
+    continues: bool
+    """Whether the first one is the rest of a record that was given out unfinished."""
+
+
+class Tail:
+    """A file of the set.
+
+    :param number: None until something of it was captured.
+    """
+
+    def __init__(self, at: FilePosition, *, window: int, now: float, number: int | None = None) -> None:
+        self.number = number
+        self.offset = at.offset
+        self.inode = at.inode
+        self.path = ""
+        self.content: Content | None = None
+        self.seen: Signature | None = None
+        """As the file was when its identity was last certain."""
+        self.size = 0
+        """The most bytes that it had when its identity was certain."""
+        self.was_found = False
+        """Whether it was seen since this process began."""
+        self.missing_since: float | None = now
+        self.trouble = Trouble()
+        self.active = now
+        self._window = max(window, at.fingerprint.length)
+        self._fingerprint = at.fingerprint
+        self._head = b""
+        self._rest = Rest(-1, now)
+        self._looked = -1
+        """The size at which the last look found no whole record."""
+
+    # Identity
+
+    @property
+    def at(self) -> FilePosition:
+        """Where it stands."""
+        return FilePosition(self._fingerprint, self.inode, self.offset)
+
+    @property
+    def head(self) -> bytes:
+        """What it begins with, as far as it was looked at."""
+        return self._head
+
+    @property
+    def is_present(self) -> bool:
+        """Whether it is certain where its content is: under a name, or in an open file that has not been read yet."""
+        if self.content is not None and self.content.is_deleted:
+            return self.content.size is None or self.content.size > self.offset
+        return self.content is not None or self.seen is not None
+
+    def is_gone(self, now: float, patience: float) -> bool:
+        """Whether it was not to be seen, and had nothing new, for so many seconds."""
+        is_old = self.missing_since is not None and now - max(self.missing_since, self.active) >= patience
+        return is_old and not (self.is_present and self.is_behind)
+
+    def is_in(self, content: Content) -> bool:
+        """Whether the file is this one: it begins with what was captured, and is long enough."""
+        length = self._fingerprint.length
+        size = content.size
+        is_long_enough = size is None or size >= self.offset
+        return is_long_enough and fingerprint_of(content.head(length)) == self._fingerprint
+
+    def attach(self, found: Found, now: float) -> None:
+        """It is under this name."""
+        is_news = self.seen != found.signature
+        self.path, self.inode, self.seen = found.path, found.signature.inode, found.signature
+        self.was_found = True
+        if found.is_wanted:
+            self.missing_since = None
+        if is_news and self.content is not None:
+            self._head = self.content.head(self._window)
+            self.size = max(self.size, self.content.size or 0)
+            self.look(now)
+            if self.content.ends_at(self.offset):
+                self.release()
+
+    def hold(self, content: Content) -> None:
+        """Read from there from now on."""
+        if self.content is not content:
+            self.release()
+        self.content = content
+
+    def release(self) -> None:
+        """Close the file; it is opened again when there is a need."""
+        if self.content is not None:
+            self.content.close()
+        self.content = None
+
+    def lose(self, now: float) -> None:
+        """What is under its name is another file now: its own content is elsewhere, or nowhere."""
+        self.release()
+        self.inode, self.seen = 0, None
+        self.missing_since = now if self.missing_since is None else self.missing_since
+
+    def fail(self, now: float) -> None:
+        """It cannot be read now: leave it alone for a while, then look at it as if for the first time."""
+        self.trouble = self.trouble.again(now)
+        self.release()
+        self.seen = None
+
+    def refresh(self) -> None:
+        """Look again at what a short file begins with."""
+        if self.content is not None and len(self._head) < self._window:
+            self._head = self.content.head(self._window)
+
+    # Reading
+
+    def look(self, now: float) -> None:
+        """See whether it has grown."""
+        size = None if self.content is None else self.content.size
+        if size is not None:
+            self._rest = self._rest.after(size, now)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it has something that was not captured."""
+        return self.size > self.offset or self.has_news()
+
+    def has_news(self) -> bool:
+        """Whether there is something to read at which no look was taken yet."""
+        if self.content is None:
+            return False
+        size = self.content.size
+        return size is None or (size > self.offset and size != self._looked)
+
+    def is_at_rest(self, now: float, idle: float) -> bool:
+        """Whether what has no newline is to be given out as it is."""
+        has_rest = self.content is not None and (self.content.size or 0) > self.offset
+        return has_rest and self._rest.is_end(now, idle)
+
+    def rest(self) -> None:
+        """After it was read: nothing more will come from a compressed file that was read to its end."""
+        self.trouble = Trouble()
+        if self.content is not None and self.content.is_final and self.content.size == self.offset:
+            self.release()
+
+    def take(self, block: Block, framing: Framing, *, number: int, is_all: bool) -> Piece | None:
+        """The next whole records, kept in the block. `Replaced` when the file turns out to be another one.
+
+        :param number: of the file, when it has none yet.
+        :param is_all: whether what has no newline is to be given out as it is.
+        """
+        content = self.content
+        assert content is not None, "only an open file is read"
+        room = block.free()
+        count = content.read(self.offset, room)
+        data = block.filled(count)
+        self._verify(content, data)
+        self.size = max(self.size, self.offset + count)
+        is_full = count == len(room)
+        self._looked = -1 if is_full else self.offset + count
+        is_end = is_all or (content.is_final and content.size == self.offset + count)
+        ends = framing.ends(data, is_all=is_end and not is_full)
+        if not len(ends) and is_full and block.is_whole:
+            ends = np.array([count])
+        if not len(ends):
+            return None
+        newline = framing.encoding.newline
+        is_open = bytes(data[ends[-1] - len(newline) : ends[-1]]) != newline
+        continues = not self._begins_record(content, framing, data)
+        self.number = number if self.number is None else self.number
+        piece = Piece(self.number, self.path, self.offset, ends, is_open, continues)
+        block.keep(int(ends[-1]), is_open=is_open)
+        self._advance(int(ends[-1]))
+        return piece
+
+    def _verify(self, content: Content, data: npt.NDArray[np.uint8]) -> None:
+        if content.is_final:
+            return
+        if self.offset < self._window:
+            self._head = (self._head[: self.offset] + bytes(data[: self._window]))[: self._window]
+        if content.head(len(self._head)) != self._head:
+            raise Replaced
+
+    def _begins_record(self, content: Content, framing: Framing, data: npt.NDArray[np.uint8]) -> bool:
+        width = 4
+        start = max(self.offset - width, 0)
+        before = content.at(start, self.offset - start)
+        return framing.is_line_end(before, self.offset) and (self.offset == 0 or framing.is_first(data))
+
+    def _advance(self, count: int) -> None:
+        self.offset += count
+        length = min(self._window, self.offset)
+        if length != self._fingerprint.length and len(self._head) >= length:
+            self._fingerprint = fingerprint_of(self._head[:length])
+
+
+def new_tail(found: Found, content: Content, *, window: int, skipped: int, now: float) -> Tail:
+    """A file of which nothing was captured yet.
+
+    :param skipped: bytes at its beginning that are no part of any record.
+    """
+    tail = Tail(FilePosition(Fingerprint("", 0), found.signature.inode, skipped), window=window, now=now)
+    tail.hold(content)
+    tail.attach(found, now)
+    return tail

@@ -1,0 +1,204 @@
+"""The set of files that are followed: finds them, recognises them, and forgets those that are gone and read.
+
+What a file is, is decided in `recognition`; here the directories are read and the decisions carried out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holdfast.capture.tailing.content import open_content
+from holdfast.capture.tailing.listing import beside, matching
+from holdfast.capture.tailing.recognition import Absent, Heads, Sighting, Verdict, judge
+from holdfast.capture.tailing.tail import Tail, new_tail
+from holdfast.model.encoding import Encoding
+from holdfast.model.positions import FilesPosition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.capture.tailing.content import Content
+    from holdfast.capture.tailing.listing import Found, Signature
+    from holdfast.capture.tailing.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How files are watched."""
+
+    patterns: tuple[str, ...]
+    encoding: Encoding
+    window: int
+    """How many bytes of its beginning tell a file from all others."""
+    settle: float
+    """A file of which little is known is believed to be gone when it was not seen for so many seconds."""
+    forget_after: float
+    """A file is forgotten when it was not seen, and had nothing new, for so many seconds."""
+    max_open: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A file that is a copy of another one; it is judged anew when either of them changes."""
+
+    signature: Signature
+    original: Tail
+
+
+class Watch:
+    """The files of one source."""
+
+    def __init__(self, watching: Watching, report: Report) -> None:
+        self.tails: list[Tail] = []
+        self.begun = 0
+        self._how = watching
+        self._report = report
+        self._copies: dict[int, _Copy] = {}
+
+    def restore(self, position: FilesPosition | None, now: float) -> None:
+        """Go on where a position says; no file is known to be there yet."""
+        self.close()
+        position = position or FilesPosition()
+        self.begun = position.begun
+        self.tails = [Tail(at, window=self._how.window, now=now, number=number) for number, at in position.files]
+        self._copies = {}
+
+    def position(self) -> FilesPosition:
+        """How far every file is captured. One of which nothing was captured has no number, and no place in it."""
+        return FilesPosition(self.begun, tuple((tail.number, tail.at) for tail in self.tails if tail.number))
+
+    def close(self) -> None:
+        """Close all files."""
+        for tail in self.tails:
+            tail.release()
+
+    def scan(self, now: float) -> None:
+        """Look at what is there: a file is attached to what it is known as, or begun, or left alone."""
+        wanted = list(matching(self._how.patterns))
+        unknown = self._attach(wanted, now)
+        self._note_missing(wanted, now)
+        if hidden := [tail for tail in self.tails if tail.missing_since is not None and not tail.is_present]:
+            inodes = frozenset(tail.inode for tail in hidden if tail.inode)
+            names = [found.path for found in wanted] + [tail.path for tail in hidden if tail.path]
+            near = beside([*self._how.patterns, *names], inodes)
+            listed = {found.signature.inode for found in wanted}
+            unknown += self._attach([found for found in near if found.signature.inode not in listed], now)
+        self._recognise([found for found in unknown if not self._is_known_copy(found)], now)
+        self._forget(now)
+        self._close_some()
+
+    def _attach(self, listed: Sequence[Found], now: float) -> list[Found]:
+        """Attach the files whose inode is known; the others are left."""
+        by_inode = {tail.inode: tail for tail in self.tails if tail.inode}
+        return [found for found in listed if not self._is_attached(by_inode.get(found.signature.inode), found, now)]
+
+    def _is_attached(self, tail: Tail | None, found: Found, now: float) -> bool:
+        if tail is None:
+            return False
+        if tail.seen != found.signature:
+            content = tail.content or self._opened(found)
+            if content is None:
+                return False
+            tail.hold(content)
+            if content.inode != tail.inode or not tail.is_in(content):
+                tail.lose(now)
+                return False
+        tail.attach(found, now)
+        return True
+
+    def _note_missing(self, wanted: Sequence[Found], now: float) -> None:
+        """From when on a file was not seen, neither itself nor a copy of it."""
+        inodes = {found.signature.inode for found in wanted}
+        self._copies = {inode: copy for inode, copy in self._copies.items() if inode in inodes}
+        copied = {copy.original for copy in self._copies.values()}
+        for tail in self.tails:
+            if tail.inode not in inodes:
+                tail.seen = None
+            if tail.inode in inodes or tail in copied:
+                tail.missing_since = None
+            elif tail.missing_since is None:
+                tail.missing_since = now
+
+    def _is_known_copy(self, found: Found) -> bool:
+        copy = self._copies.get(found.signature.inode)
+        return copy is not None and copy.signature == found.signature and copy.original.is_present
+
+    def _recognise(self, unknown: Iterable[Found], now: float) -> None:
+        opened = [(found, content) for found in unknown if (content := self._opened(found)) is not None]
+        opened.sort(key=lambda both: (both[1].is_final, both[0].signature.changed, both[0].path))
+        sightings = [Sighting(content.head(self._how.window), content.size) for _, content in opened]
+        for tail in self.tails if opened else ():
+            tail.refresh()
+        present = {tail.head: tail for tail in self.tails if tail.is_present}
+        heads = Heads(list(present))
+        for (found, content), sighting in zip(opened, sightings, strict=True):
+            reader = self._judged(found, content, sighting, heads, present, now) if sighting.head else None
+            if reader is None:
+                content.close()
+            else:
+                present[reader.head] = reader
+                heads.add(reader.head)
+
+    def _judged(
+        self, found: Found, content: Content, sighting: Sighting, heads: Heads, present: dict[bytes, Tail], now: float
+    ) -> Tail | None:
+        """Carry out what is decided about an unknown file; the tail that it is now read by."""
+        absent = {self._absent(tail, now): tail for tail in self.tails if not tail.is_present}
+        judged = judge(sighting, list(absent), heads, window=self._how.window)
+        known = absent[judged.absent] if judged.absent else present.get(judged.original or b"")
+        if judged.verdict is Verdict.NEW and found.is_wanted:
+            return self._begin(found, content, now)
+        if judged.verdict is Verdict.MOVED and known is not None:
+            known.hold(content)
+            known.attach(found, now)
+            self._report.decided("moved", found.path, known.number)
+            return known
+        if judged.verdict is Verdict.COPY and known is not None and found.is_wanted:
+            self._copies[found.signature.inode] = _Copy(found.signature, known)
+        return None
+
+    def _absent(self, tail: Tail, now: float) -> Absent:
+        at = tail.at
+        is_settled = tail.missing_since is not None and now - tail.missing_since >= self._how.settle
+        return Absent(at.fingerprint, at.offset, is_settled)
+
+    def _begin(self, found: Found, content: Content, now: float) -> Tail | None:
+        head = content.head(4)
+        mark = self._how.encoding.mark
+        other = next((one for one in Encoding if one.mark and head.startswith(one.mark) and one.mark != mark), None)
+        if other is not None:
+            self._report.problem(found.path, f"it begins with the mark of {other}, and is to be {self._how.encoding}")
+            return None
+        skipped = len(mark) if mark and head.startswith(mark) else 0
+        tail = new_tail(found, content, window=self._how.window, skipped=skipped, now=now)
+        self.tails.append(tail)
+        self._report.mended(found.path)
+        return tail
+
+    def _forget(self, now: float) -> None:
+        gone = [tail for tail in self.tails if tail.is_gone(now, self._how.forget_after)]
+        for tail in gone:
+            if tail.size > tail.offset:
+                self._report.gap(tail.path, tail.number, tail.offset, tail.size - tail.offset)
+            elif not tail.was_found:
+                self._report.vanish(tail.number, tail.offset)
+            tail.release()
+        self.tails = [tail for tail in self.tails if tail not in gone]
+
+    def _close_some(self) -> None:
+        """Keep no more files open than is allowed; those that were quiet for longest are closed first."""
+        opened = sorted((tail for tail in self.tails if tail.content is not None), key=lambda tail: tail.active)
+        for tail in opened[: max(len(opened) - self._how.max_open, 0)]:
+            tail.release()
+
+    def _opened(self, found: Found) -> Content | None:
+        try:
+            content = open_content(found.path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._report.problem(found.path, str(error))
+            return None
+        self._report.mended(found.path)
+        return content
