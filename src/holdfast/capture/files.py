@@ -185,6 +185,7 @@ class LogFiles(Source):
             self._watch.begun = max(self._watch.begun, piece.number)
             tail.active = now
         tail.rest()
+        self._report.mended(tail.path)
         return piece
 
     def _has_more(self) -> bool:

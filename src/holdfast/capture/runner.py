@@ -127,7 +127,7 @@ class Capture:
                 self._take(self._read())
         except (SourceUnavailable, LogFull, LogReadOnly, LogUnavailable) as error:
             self.source.close()
-            self._pause(error)
+            self._retry_after(error)
 
     def _read(self) -> list[Captured]:
         """Wait for the first events, and take in what is there behind them."""
@@ -159,12 +159,12 @@ class Capture:
                 self._state, self._error = CaptureState.BLOCKED, str(error)
                 continue
             except (LogFull, LogReadOnly, LogUnavailable) as error:
-                self._pause(error)
+                self._retry_after(error)
                 continue
             self._captured += appended.rows
             self._state, self._error = CaptureState.READING, None
             return
 
-    def _pause(self, error: HoldfastError) -> None:
+    def _retry_after(self, error: HoldfastError) -> None:
         self._state, self._error = CaptureState.RETRYING, str(error)
         self._stop.wait(self._retry_pause)

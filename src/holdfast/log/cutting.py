@@ -7,19 +7,19 @@ finished is always a number of whole chunks.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from holdfast.model.envelope import CAPTURED, ENVELOPE
 from holdfast.model.errors import InvalidAppend, ModelError
 from holdfast.model.positions import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -99,8 +99,8 @@ def position_of_row(events: pa.RecordBatch, row: int, end: Position) -> Position
         ) from error
 
 
-class _Texts(Sequence[str]):
-    """A column of text of which only what is asked for is turned into Python's."""
+class _Texts:
+    """A column of text, of which only what is asked for becomes Python's."""
 
     def __init__(self, column: pa.StringArray) -> None:
         self._column = column
@@ -108,17 +108,21 @@ class _Texts(Sequence[str]):
     def __len__(self) -> int:
         return len(self._column)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
+    def __getitem__(self, row: int) -> str:
+        text: str = self._column[row].as_py()
+        return text
 
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        found: str | list[str] = (
-            self._column[index].to_pylist() if isinstance(index, slice) else self._column[index].as_py()
-        )
-        return found
+    def alike_until(self, row: int, beginning: str) -> int:
+        """Looks at more and more rows at once, for as long as all of them are alike."""
+        step = 16
+        while row < len(self._column):
+            others = np.flatnonzero(
+                ~pc.starts_with(self._column.slice(row, step), beginning).to_numpy(zero_copy_only=False)
+            )
+            if len(others):
+                return row + int(others[0])
+            row, step = row + step, 2 * step
+        return len(self._column)
 
 
 def position_text(position: Position) -> str:

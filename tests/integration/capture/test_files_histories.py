@@ -8,9 +8,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.support.log_writer import LogWriter
 
 from holdfast.capture.files import LogFiles
+from tests.support.log_writer import LogWriter
 
 
 class World:

@@ -10,8 +10,9 @@ from tests.support.log_events import events
 
 from holdfast.log import cutting
 from holdfast.log.cutting import check_shape, check_values, cut
+from holdfast.model.envelope import CAPTURED
 from holdfast.model.errors import InvalidAppend
-from holdfast.model.positions import Lsn, Seq
+from holdfast.model.positions import FilePosition, FilesPosition, Fingerprint, Lsn, Seq
 
 
 @settings(deadline=None)
@@ -50,6 +51,26 @@ def test_an_event_larger_than_a_chunk_has_one_of_its_own() -> None:
 def test_the_last_chunk_has_the_position_of_the_append_and_the_others_that_of_their_last_event() -> None:
     drafts = cut(events(5, ends={3}), 1, Seq(99))
     assert [draft.position for draft in drafts] == [Seq(3), Seq(99)]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 40)), min_size=1, max_size=8), st.integers(1, 9))
+def test_every_chunk_has_the_position_after_its_last_event_also_when_files_take_turns(
+    runs: list[tuple[int, int]], limit: int
+) -> None:
+    offsets, places, after = {1: 0, 2: 0, 3: 0}, [], []
+    for number, lines in runs:
+        for _ in range(lines):
+            places.append(f"{number}:{offsets[number]}-{offsets[number] + 2}")
+            offsets = {**offsets, number: offsets[number] + 2}
+            after.append(
+                FilesPosition(3, tuple((n, FilePosition(Fingerprint("aa", 1), 7, o)) for n, o in offsets.items()))
+            )
+    batch = events(len(places)).set_column(14, CAPTURED.field("position"), pa.array(places))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cutting, "CHUNK_ROWS", limit)
+        drafts = cut(batch, 1, after[-1])
+    assert [draft.position for draft in drafts] == [after[draft.last_seq - 1] for draft in drafts]
 
 
 def test_events_are_not_copied_when_they_are_cut() -> None:

@@ -26,6 +26,8 @@ class Content(ABC):
 
     is_final: ClassVar[bool]
     """Whether its end is the end, once it is reached, and what was read stays as it was."""
+    damage: str | None = None
+    """Why no more than what was read can be had of it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -33,7 +35,7 @@ class Content(ABC):
 
     @abstractmethod
     def read(self, offset: int, into: memoryview) -> int:
-        """Fill `into` with the content from a byte on; how many bytes there were. `OSError` when it is damaged."""
+        """Fill `into` with the content from a byte on; how many bytes there were."""
 
     @property
     @abstractmethod
@@ -94,7 +96,7 @@ class Forward(Content):
         """Go on up to there, and from there on."""
         assert offset >= self._start, "there is no going back"
         wanted = offset + len(into)
-        while self._start + len(self._kept) < wanted and (piece := self._next(offset)):
+        while self._start + len(self._kept) < wanted and (piece := self._next()):
             forgotten = min(max(offset - _LOOK_BACK - self._start, 0), len(self._kept))
             self._kept = self._kept[forgotten:] + piece
             self._start += forgotten
@@ -108,7 +110,7 @@ class Forward(Content):
         return self._end
 
     @abstractmethod
-    def _next(self, offset: int) -> bytes:
+    def _next(self) -> bytes:
         """What follows on that which is kept; nothing when there is nothing now."""
 
     def _is_end(self) -> bytes:
@@ -145,19 +147,18 @@ class Gzipped(Forward):
         length = os.fstat(self._descriptor).st_size
         return os.pread(self._descriptor, 4, max(length - 4, 0)) == (offset % 2**32).to_bytes(4, "little")
 
-    def _next(self, offset: int) -> bytes:
+    def _next(self) -> bytes:
         try:
             return self._stream.read(_STRIDE) or self._is_end()
-        except (EOFError, zlib.error) as error:
-            if self._start + len(self._kept) > offset:
-                return b""  # give what there is; who asks for more is told
-            raise OSError(f"it is no whole gzip file: {error}") from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.damage = f"it is no whole gzip file: {error}"
+            return b""
 
 
 class Piped(Forward):
     """What comes through a pipe, as far as it has come."""
 
-    def _next(self, offset: int) -> bytes:
+    def _next(self) -> bytes:
         is_there, _, _ = select.select([self._descriptor], [], [], 0)
         return (os.read(self._descriptor, _STRIDE) or self._is_end()) if is_there else b""
 

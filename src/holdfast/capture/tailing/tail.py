@@ -97,6 +97,9 @@ class Tail:
         self.was_found = False
         """Whether it was seen since this process began."""
         self.missing_since: float | None = now
+        """From when on neither it nor a copy of it was seen."""
+        self.absent_since: float | None = now
+        """From when on it was not known where its content is."""
         self.trouble = Trouble()
         self.active = now
         self._window = max(window, at.fingerprint.length)
@@ -120,9 +123,9 @@ class Tail:
 
     @property
     def is_present(self) -> bool:
-        """Whether it is certain where its content is: under a name, or in an open file that has not been read yet."""
+        """Whether it is certain where its content is: under a name, or in an open file that has more to read."""
         if self.content is not None and self.content.is_deleted:
-            return self.content.size is None or self.content.size > self.offset
+            return self.has_news()
         return self.content is not None or self.seen is not None
 
     def is_gone(self, now: float, patience: float) -> bool:
@@ -155,6 +158,7 @@ class Tail:
         """Read from there from now on."""
         if self.content is not content:
             self.release()
+            self._looked = -1
         self.content = content
 
     def release(self) -> None:
@@ -212,7 +216,9 @@ class Tail:
             self.release()
 
     def take(self, block: Block, framing: Framing, *, number: int, is_all: bool) -> Piece | None:
-        """The next whole records, kept in the block. `Replaced` when the file turns out to be another one.
+        """The next whole records, kept in the block.
+
+        Raises `Replaced` when the file turns out to be another one, and `OSError` when no more of it can be read.
 
         :param number: of the file, when it has none yet.
         :param is_all: whether what has no newline is to be given out as it is.
@@ -231,6 +237,8 @@ class Tail:
         if not len(ends) and is_full and block.is_whole:
             ends = np.array([count])
         if not len(ends):
+            if content.damage is not None:
+                raise OSError(content.damage)
             return None
         newline = framing.encoding.newline
         is_open = bytes(data[ends[-1] - len(newline) : ends[-1]]) != newline

@@ -96,7 +96,7 @@ class Watch:
     def _is_attached(self, tail: Tail | None, found: Found, now: float) -> bool:
         if tail is None:
             return False
-        if tail.seen != found.signature:
+        if tail.seen != found.signature or (tail.content is None and tail.is_behind):
             content = tail.content or self._opened(found)
             if content is None:
                 return False
@@ -105,6 +105,8 @@ class Watch:
                 tail.lose(now)
                 return False
         tail.attach(found, now)
+        if not tail.trouble.failures:
+            self._report.mended(found.path)
         return True
 
     def _note_missing(self, wanted: Sequence[Found], now: float) -> None:
@@ -119,6 +121,7 @@ class Watch:
                 tail.missing_since = None
             elif tail.missing_since is None:
                 tail.missing_since = now
+            tail.absent_since = None if tail.is_present else tail.absent_since or now
 
     def _is_known_copy(self, found: Found) -> bool:
         copy = self._copies.get(found.signature.inode)
@@ -160,7 +163,7 @@ class Watch:
 
     def _absent(self, tail: Tail, now: float) -> Absent:
         at = tail.at
-        is_settled = tail.missing_since is not None and now - tail.missing_since >= self._how.settle
+        is_settled = tail.absent_since is not None and now - tail.absent_since >= self._how.settle
         return Absent(at.fingerprint, at.offset, is_settled)
 
     def _begin(self, found: Found, content: Content, now: float) -> Tail | None:
@@ -187,8 +190,12 @@ class Watch:
         self.tails = [tail for tail in self.tails if tail not in gone]
 
     def _close_some(self) -> None:
-        """Keep no more files open than is allowed; those that were quiet for longest are closed first."""
-        opened = sorted((tail for tail in self.tails if tail.content is not None), key=lambda tail: tail.active)
+        """Keep no more files open than is allowed.
+
+        Those that were quiet for longest are closed first, and of those with more to read the one that had its turn.
+        """
+        opened = [tail for tail in self.tails if tail.content is not None]
+        opened.sort(key=lambda tail: (tail.is_behind, -tail.active if tail.is_behind else tail.active))
         for tail in opened[: max(len(opened) - self._how.max_open, 0)]:
             tail.release()
 
@@ -200,5 +207,4 @@ class Watch:
         except OSError as error:
             self._report.problem(found.path, str(error))
             return None
-        self._report.mended(found.path)
         return content

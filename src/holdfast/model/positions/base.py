@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from holdfast.model.errors import IncomparablePositions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from typing import Self
 
     from holdfast.model.positions.json_value import Json
@@ -31,6 +31,19 @@ class Order(Enum):
 
 # Comparing is the ledger's hottest call, and reading a member off an Enum costs more than the comparison (Python 3.11).
 _BEFORE, _EQUAL, _AFTER = Order.BEFORE, Order.EQUAL, Order.AFTER
+
+
+class Places(Protocol):
+    """What consecutive events say about where they stand in their source, as text."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def __getitem__(self, row: int, /) -> str:
+        """What one of them says."""
+
+    def alike_until(self, row: int, beginning: str) -> int:
+        """The first of them from `row` on that does not begin like this; it is not searched one by one."""
 
 
 class Position(ABC):
@@ -57,7 +70,7 @@ class Position(ABC):
         order = self.compare(other)
         return order is _AFTER or order is _EQUAL
 
-    def at_row(self, rows: Sequence[str], row: int) -> Position:
+    def at_row(self, rows: Places, row: int) -> Position:
         """Where the source stood after one of the events that led up to this position.
 
         :param rows: what those events say about their place, in order. For most kinds that is the whole position.

@@ -11,9 +11,10 @@ from holdfast.model.positions.checks import invalid, shown, string, whole_number
 from holdfast.model.positions.file import FilePosition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Self
 
+    from holdfast.model.positions.base import Places
     from holdfast.model.positions.json_value import Json
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,18}")
@@ -52,17 +53,14 @@ class FilesPosition(Position):
             return Order.INCOMPARABLE
         return order_of_containment(covers=_covers(self, other), covered=_covers(other, self))
 
-    def at_row(self, rows: Sequence[str], row: int) -> FilesPosition:
-        """Where the source stood after an event, which names its file and the bytes it took: `number:start-end`.
-
-        Rows of one file stand next to each other, so that a file is looked at once and not row by row.
-        """
+    def at_row(self, rows: Places, row: int) -> FilesPosition:
+        """Where the source stood after an event, which names its file and the bytes it took: `number:start-end`."""
         offsets: dict[int, int] = {}
         at = row + 1
         while at < len(rows):
             number, start, _ = _read_row(rows[at])
             offsets.setdefault(number, start)
-            at = _end_of_run(rows, at, number)
+            at = rows.alike_until(at, f"{number}:")
         number, _, end = _read_row(rows[row])
         offsets[number] = end
         known = dict(self.files)
@@ -118,17 +116,3 @@ def _read_row(text: str) -> tuple[int, int, int]:
     if match is None:
         raise invalid(FilesPosition.kind, f"{shown(text)} is not of the form `number:start-end`")
     return int(match[1]), int(match[2]), int(match[3])
-
-
-def _end_of_run(rows: Sequence[str], start: int, number: int) -> int:
-    """The first row from `start` on that is of another file, found by doubling the step and then halving it."""
-    prefix = f"{number}:"
-    inside, step = start, 1
-    while inside + step < len(rows) and rows[inside + step].startswith(prefix):
-        inside += step
-        step *= 2
-    while step:
-        if inside + step < len(rows) and rows[inside + step].startswith(prefix):
-            inside += step
-        step //= 2
-    return inside + 1
