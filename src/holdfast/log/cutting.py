@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from holdfast.model.envelope import CAPTURED, ENVELOPE
-from holdfast.model.errors import InvalidAppend, ModelError
-from holdfast.model.positions import to_json
+from holdfast.model.errors import InvalidAppend, InvalidPosition, ModelError
+from holdfast.model.positions import from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -128,6 +128,18 @@ class _Texts:
 def position_text(position: Position) -> str:
     """A position as the index keeps it."""
     return json.dumps(to_json(position), separators=(",", ":"))
+
+
+def position_of_text(text: str) -> Position:
+    """The position that the index keeps; `InvalidPosition` when that is none."""
+    try:
+        stored = json.loads(text)
+    except ValueError as error:
+        raise InvalidPosition(
+            f"The index of a log holds a position that is no JSON: {error}.",
+            remedy="Restore the log; a source is never begun anew because its position cannot be read.",
+        ) from error
+    return from_json(stored)
 
 
 def _slices(events: pa.RecordBatch, start: int, stop: int) -> Iterator[tuple[int, pa.RecordBatch]]:

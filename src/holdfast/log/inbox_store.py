@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.log import inbox_control as control
-from holdfast.log.cutting import check_shape, check_values, cut, position_text
+from holdfast.log.cutting import check_shape, check_values, cut, position_of_text, position_text
 from holdfast.log.inbox_index import LAYOUT, drop_unfinished, insert_chunks, move_state, read_state, segment_lengths
 from holdfast.log.keys import consume, leave_out_repeated
 from holdfast.log.pushes import answers, joined, placed
@@ -17,7 +16,7 @@ from holdfast.log.segmented import Kind, SegmentedLog, Steps
 from holdfast.log.times import milliseconds
 from holdfast.log.values import Appended, Trimmed
 from holdfast.model.errors import InvalidAppend, NotInLog
-from holdfast.model.positions import Order, Seq, from_json
+from holdfast.model.positions import Order, Seq
 from holdfast.model.steps import Step
 
 if TYPE_CHECKING:
@@ -49,9 +48,13 @@ class InboxStore:
     def __init__(self, directory: Path, name: str, owner: Owner, quota: int | None) -> None:
         roll_at = ROLL_AT if quota is None else min(ROLL_AT, quota)
         self.log = SegmentedLog(directory, _INBOX, name=name, owner=owner, roll_at=roll_at)
-        with self.log.index.reading() as db:
-            self.state = read_state(db)
-        self.position = None if self.state.position is None else from_json(json.loads(self.state.position))
+        try:
+            with self.log.index.reading() as db:
+                self.state = read_state(db)
+            self.position = None if self.state.position is None else position_of_text(self.state.position)
+        except BaseException:
+            self.log.close()
+            raise
 
     def append(self, events: pa.RecordBatch, position: Position, keys: Sequence[str] | None) -> Appended:
         """Make events durable, but for those whose key was consumed before."""

@@ -6,11 +6,10 @@ gone at any time.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from holdfast.log import inbox_control as control
-from holdfast.log.cutting import position_of_row
+from holdfast.log.cutting import position_of_row, position_of_text
 from holdfast.log.export import write_lines
 from holdfast.log.inbox_index import KIND, chunks_between, read_state, spans_between
 from holdfast.log.opening import open_to_read
@@ -18,7 +17,6 @@ from holdfast.log.ranges import next_end
 from holdfast.log.segment import clip, read_chunk
 from holdfast.model.closing import Closing
 from holdfast.model.errors import NotInLog
-from holdfast.model.positions import from_json
 
 if TYPE_CHECKING:
     import sqlite3
@@ -83,9 +81,9 @@ class InboxReader(Closing):
         if seq == 0:
             return None
         if seq == state.end and state.position is not None:
-            return from_json(json.loads(state.position))
+            return position_of_text(state.position)
         (chunk,) = self.chunks(seq - 1, seq)
-        position = from_json(json.loads(chunk.position))
+        position = position_of_text(chunk.position)
         if seq == chunk.last_seq:
             return position
         return position_of_row(read_chunk(self.directory, chunk), seq - chunk.first_seq, position)
