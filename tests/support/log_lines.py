@@ -12,8 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from holdfast import BatchLimits, Budget, Pipeline, Sqlite
+from holdfast.capture.files import LogFiles
+from holdfast.testing import LocalProcessor
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from holdfast.capture import Source
 
 
@@ -44,3 +48,11 @@ def table_lines(directory: Path, *, like: str = "%") -> list[str]:
             return [line for (line,) in db.execute("SELECT line FROM lines WHERE line LIKE ? ORDER BY rowid", (like,))]
         except sqlite3.OperationalError:
             return []  # the table is not there yet
+
+
+def follow_until_killed(directory: str, started: Connection) -> None:
+    """The pipeline as a process of its own: it says when it runs, and runs for ever."""
+    whole = pipeline(Path(directory), LogFiles(Path(directory) / "logs" / "*.log*", forget_after=3.0))
+    whole.start(processor=lambda: LocalProcessor(lines))
+    started.send_bytes(b"started")
+    whole.wait()

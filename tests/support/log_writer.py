@@ -54,7 +54,7 @@ class LogWriter:
 
     def write(self) -> None:
         """Append some lines, sometimes in two halves."""
-        for _ in range(self._random.randrange(1, 12)):
+        for _ in range(self._random.randrange(1, 30)):
             line = self._line()
             cut = self._random.choice([0, 0, 0, self._random.randrange(len(line))])
             os.write(self._file, line[:cut])

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from holdfast.process.parsing import parse_json, parse_logfmt, parse_regex, parse_text
 from holdfast.process.steps import Step, applied, filter_rows, fingerprint, flatten, python, route, sql
 
-__all__ = ["Step", "applied", "filter_rows", "fingerprint", "flatten", "python", "route", "sql"]
+__all__ = [
+    "Step",
+    "applied",
+    "filter_rows",
+    "fingerprint",
+    "flatten",
+    "parse_json",
+    "parse_logfmt",
+    "parse_regex",
+    "parse_text",
+    "python",
+    "route",
+    "sql",
+]

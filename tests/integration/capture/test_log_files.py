@@ -339,7 +339,7 @@ def test_a_file_that_went_while_nobody_read_is_told(
     following.restart()
     assert following.lines() + following.lines(after=LONG) == []
     assert following.source.status().vanished == 1
-    assert "vanished source=files number=1 read_to=4" in caplog.text
+    assert "vanished source=files files=1 read_to=1:4" in caplog.text
 
 
 @pytest.mark.req("G16")

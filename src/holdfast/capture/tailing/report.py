@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 log = logging.getLogger("holdfast.capture.files")
 
@@ -50,12 +54,15 @@ class Report:
             self.source, path, number, offset, count,
         )  # fmt: skip
 
-    def vanish(self, number: int | None, offset: int) -> None:
-        """A file that was being read when the last process ended is nowhere to be found."""
-        self.vanished += 1
+    def vanish(self, read_to: Mapping[int, int]) -> None:
+        """Files that were being read when the last process ended are nowhere to be found.
+
+        :param read_to: up to where each was captured, by number.
+        """
+        self.vanished += len(read_to)
         log.warning(
-            "vanished source=%s number=%s read_to=%d: the file is gone, and what was written behind that is not known",
-            self.source, number, offset,
+            "vanished source=%s files=%d read_to=%s: they are gone, and what was written behind that is not known",
+            self.source, len(read_to), ",".join(f"{number}:{offset}" for number, offset in read_to.items()),
         )  # fmt: skip
 
     def problem(self, path: str, why: str) -> None:

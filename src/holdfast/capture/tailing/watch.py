@@ -184,9 +184,9 @@ class Watch:
         for tail in gone:
             if tail.size > tail.offset:
                 self._report.gap(tail.path, tail.number, tail.offset, tail.size - tail.offset)
-            elif not tail.was_found:
-                self._report.vanish(tail.number, tail.offset)
             tail.release()
+        if vanished := {tail.number: tail.offset for tail in gone if tail.number and not tail.was_found}:
+            self._report.vanish(vanished)
         self.tails = [tail for tail in self.tails if tail not in gone]
 
     def _close_some(self) -> None:
