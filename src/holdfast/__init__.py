@@ -10,11 +10,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.capture import Generator, Pace
+    from holdfast.capture import Follow, Generator, LogFiles, Pace, Stdin
     from holdfast.deliver import SinkSpec
     from holdfast.ledger import All, Quorum, Required
-    from holdfast.model import HoldfastError
-    from holdfast.process import filter_rows, flatten, python, route, sql
+    from holdfast.model import Encoding, HoldfastError
+    from holdfast.process import (
+        filter_rows,
+        flatten,
+        parse_json,
+        parse_logfmt,
+        parse_regex,
+        parse_text,
+        python,
+        route,
+        sql,
+    )
     from holdfast.runtime.ground import Accept
     from holdfast.runtime.lifecycle import State
     from holdfast.runtime.owner import Takeover
@@ -26,11 +36,21 @@ if TYPE_CHECKING:
     from holdfast.sinks import Files, Format, Postgres, Sqlite, Upsert
 
 _HOMES = {
-    "holdfast.capture": ("Generator", "Pace"),
+    "holdfast.capture": ("Follow", "Generator", "LogFiles", "Pace", "Stdin"),
     "holdfast.deliver": ("SinkSpec",),
     "holdfast.ledger": ("All", "Quorum", "Required"),
-    "holdfast.model": ("HoldfastError",),
-    "holdfast.process": ("filter_rows", "flatten", "python", "route", "sql"),
+    "holdfast.model": ("Encoding", "HoldfastError"),
+    "holdfast.process": (
+        "filter_rows",
+        "flatten",
+        "parse_json",
+        "parse_logfmt",
+        "parse_regex",
+        "parse_text",
+        "python",
+        "route",
+        "sql",
+    ),
     "holdfast.runtime.ground": ("Accept",),
     "holdfast.runtime.lifecycle": ("State",),
     "holdfast.runtime.owner": ("Takeover",),
@@ -48,10 +68,13 @@ __all__ = [
     "All",
     "BatchLimits",
     "Budget",
+    "Encoding",
     "Files",
+    "Follow",
     "Format",
     "Generator",
     "HoldfastError",
+    "LogFiles",
     "Pace",
     "Pipeline",
     "PipelineStatus",
@@ -63,11 +86,16 @@ __all__ = [
     "SparkSettings",
     "Sqlite",
     "State",
+    "Stdin",
     "Takeover",
     "Until",
     "Upsert",
     "filter_rows",
     "flatten",
+    "parse_json",
+    "parse_logfmt",
+    "parse_regex",
+    "parse_text",
     "python",
     "route",
     "sql",

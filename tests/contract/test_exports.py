@@ -8,11 +8,12 @@ import pytest
 
 PUBLIC = {
     "holdfast": """
-        Accept All BatchLimits Budget Files Format Generator HoldfastError Pace Pipeline PipelineStatus Postgres Quorum
-        Quotas Required SinkSpec SparkSettings Sqlite State Takeover Until Upsert filter_rows flatten python route sql
+        Accept All BatchLimits Budget Encoding Files Follow Format Generator HoldfastError LogFiles Pace Pipeline
+        PipelineStatus Postgres Quorum Quotas Required SinkSpec SparkSettings Sqlite State Stdin Takeover Until Upsert
+        filter_rows flatten parse_json parse_logfmt parse_regex parse_text python route sql
     """,
     "holdfast.model": """
-        BinlogPosition ChangeId FilePosition FilesPosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn
+        BinlogPosition ChangeId Encoding FilePosition FilesPosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn
         MysqlPosition Order Position Seq Tsid earliest from_json parse to_json
     """,
     "holdfast.ledger": """
@@ -30,8 +31,12 @@ PUBLIC = {
         FRESH Buffer DedupLimits Flow FlowSettings Graph HearsOfCompletion Item Link Offset Operator Recovery
         ReplayFrom SnapshotMode Source Status Timer
     """,
-    "holdfast.capture": "Capture CaptureState CaptureStatus Captured Generator Pace Source",
-    "holdfast.process": "Step applied filter_rows fingerprint flatten python route sql",
+    "holdfast.capture": """
+        Capture CaptureState CaptureStatus Captured FilesStatus Follow Generator LogFiles Pace Source Stdin
+    """,
+    "holdfast.process": """
+        Step applied filter_rows fingerprint flatten parse_json parse_logfmt parse_regex parse_text python route sql
+    """,
     "holdfast.config": "Alteration Change Document Effect Place Problem compare find_problems json_schema load",
     "holdfast.log": """
         Appended Chunk DeadLetterEntry DeadLetterLog Digest Inbox InboxReader Keep Limits NewBatch Outbox PartRef

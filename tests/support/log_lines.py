@@ -1,8 +1,12 @@
-"""Pipelines of log lines that run without a JVM: from files into a table of SQLite, read from outside with sqlite3."""
+"""Pipelines of log lines that run without a JVM: from files into a table of SQLite, read from outside with sqlite3.
+
+python -m tests.support.log_lines DIRECTORY < lines
+"""
 
 from __future__ import annotations
 
 import sqlite3
+import sys
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -11,8 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from holdfast import BatchLimits, Budget, Pipeline, Sqlite
-from holdfast.capture.files import LogFiles
+from holdfast import BatchLimits, Budget, LogFiles, Pipeline, Sqlite, Stdin, Until
 from holdfast.testing import LocalProcessor
 
 if TYPE_CHECKING:
@@ -56,3 +59,13 @@ def follow_until_killed(directory: str, started: Connection) -> None:
     whole.start(processor=lambda: LocalProcessor(lines))
     started.send_bytes(b"started")
     whole.wait()
+
+
+def main(directory: str) -> None:
+    """Lines from standard input, until it ends and all of them are delivered."""
+    whole = pipeline(Path(directory), Stdin())
+    whole.run(until=Until.CAUGHT_UP, processor=lambda: LocalProcessor(lines))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -19,7 +19,7 @@ from holdfast.capture.contract import Captured, Source
 from holdfast.capture.tailing.content import LONGEST_HEAD
 from holdfast.capture.tailing.events import Shape, make_events, places_in_files
 from holdfast.capture.tailing.records import Framing, is_pattern
-from holdfast.capture.tailing.report import Report
+from holdfast.capture.tailing.report import FilesStatus, Report
 from holdfast.capture.tailing.tail import Block, Replaced
 from holdfast.capture.tailing.watch import Watch, Watching
 from holdfast.model.encoding import Encoding
@@ -27,9 +27,10 @@ from holdfast.model.errors import InvalidSource
 from holdfast.model.positions import FilesPosition
 
 if TYPE_CHECKING:
-    from holdfast.capture.tailing.report import FilesStatus
     from holdfast.capture.tailing.tail import Piece, Tail
     from holdfast.model.positions import Position
+
+__all__ = ["FilesStatus", "Follow", "LogFiles"]
 
 BLOCK_BYTES = 16 * 2**20
 _LEAST_ROOM = 2**16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.model.encoding import Encoding
 from holdfast.model.errors import HoldfastError
 from holdfast.model.positions import (
     BinlogPosition,
@@ -26,6 +27,7 @@ from holdfast.model.positions import (
 __all__ = [
     "BinlogPosition",
     "ChangeId",
+    "Encoding",
     "FilePosition",
     "FilesPosition",
     "Fingerprint",

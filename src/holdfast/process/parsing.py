@@ -270,4 +270,7 @@ def _groups(pattern: str) -> dict[str, int]:
 def _fields(schema: str) -> StructType:
     from pyspark.sql.types import StructType
 
-    return StructType.fromDDL(schema)
+    fields = StructType.fromDDL(schema)
+    if not isinstance(fields, StructType):
+        raise InvalidStep(f"{schema!r} is a type, and not a list of fields.", remedy="Write `name TYPE, name TYPE`.")
+    return fields
