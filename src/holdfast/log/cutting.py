@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 8192
 CHUNK_BYTES = 4 * 2**20
+_A_FEW = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +114,11 @@ class _Texts:
         return text
 
     def alike_until(self, row: int, beginning: str) -> int:
-        """Looks at more and more rows at once, for as long as all of them are alike."""
-        step = 16
-        while row < len(self._column):
-            others = np.flatnonzero(
-                ~pc.starts_with(self._column.slice(row, step), beginning).to_numpy(zero_copy_only=False)
-            )
-            if len(others):
-                return row + int(others[0])
-            row, step = row + step, 2 * step
+        """Looks at a few rows, and when all of them are alike at all."""
+        for count in (_A_FEW, len(self._column)):
+            other = pc.index(pc.starts_with(self._column.slice(row, count), beginning), False).as_py()
+            if other >= 0:
+                return row + int(other)
         return len(self._column)
 
 
