@@ -148,9 +148,9 @@ class Pipeline:
         :param processor: what runs the steps instead of Spark, for tests.
         :param started: called once capture and lanes work.
         """
-        self.start(takeover=takeover, accept=accept, processor=processor)
-        started()
         with _asked_to_stop() as asked:
+            self.start(takeover=takeover, accept=accept, processor=processor)
+            started()
             while not asked.is_set() and not self.wait(until=until, timeout=0.2):
                 pass
         return self.drain(within=drain_within)
