@@ -17,7 +17,7 @@ PUBLIC = {
         MysqlPosition Order Position Seq Tsid earliest from_json parse to_json
     """,
     "holdfast.ledger": """
-        Acknowledge All Batch Cursors CursorsCodec DeadLetter Decision Lane LaneSpec LaneStart Ledger Phase Policy
+        Acknowledge All Batch Cursors CursorsCodec DeadLetter Decision Gap Lane LaneSpec LaneStart Ledger Phase Policy
         Queued Quorum Rejecting Release Required Resume Retry Route Sending Start StopReason StopRecord Vanished
         WriteCursors
     """,
@@ -44,7 +44,7 @@ PUBLIC = {
     """,
     "holdfast.deliver": """
         BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus LaneIdentity LaneState
-        LaneStatus OnExhausted Ordering PoisonUnit RetryPolicy Sink SinkBatch SinkSpec SystemClock Tier
+        LaneStatus OnExhausted OnQuota Ordering PoisonUnit RetryPolicy Sink SinkBatch SinkSpec SystemClock Tier
     """,
     "holdfast.testing": "ConcurrentSink DisjointSink Flakiness LocalProcessor ManualClock RecordingSink Vault",
     "holdfast.sinks": "Files Format Postgres Sqlite Upsert",

@@ -30,6 +30,16 @@ QUICK: dict[str, Bounds] = {
         spare=THIRD,
         policies=(Quorum(1), All()),
     ),
+    "a sink is detached and attached": Bounds(
+        (ORDERED, OPTIONAL),
+        remembering=frozenset({"b"}),
+        batches=1,
+        troubles=0,
+        rejects=0,
+        crashes=1,
+        restores=1,
+        changes=2,
+    ),
     "rollback": Bounds((WIDE,), batches=3, troubles=0, rejects=0, crashes=1, rollbacks=1),
     "rollback of a sink with its own cursor": Bounds(
         (ORDERED,), remembering=OWN_CURSOR, batches=3, troubles=0, rejects=0, crashes=1, restores=1, rollbacks=1
@@ -48,6 +58,9 @@ FULL: dict[str, Bounds] = {
     ),
     "sinks and policies come and go": Bounds(
         (ORDERED, OPTIONAL), batches=3, troubles=0, rejects=1, crashes=1, changes=2, spare=THIRD, policies=POLICIES
+    ),
+    "a sink is detached and attached": Bounds(
+        (ORDERED, OPTIONAL), remembering=frozenset({"b"}), batches=3, troubles=0, rejects=0, crashes=1, changes=3
     ),
     "rollback of two": Bounds((WIDE, OPTIONAL), batches=3, troubles=1, rejects=0, crashes=1, rollbacks=1),
     "rollback and change": Bounds(

@@ -39,6 +39,9 @@ def key(world: World) -> tuple[object, ...]:
         stored.committed,
         tuple(stored.joining.items()),
         stored.stop is None,
+        tuple(stored.gaps.items()),
+        tuple(world.gaps.items()),
+        tuple(world.detached),
         world.unconfirmed is not None and (world.unconfirmed.committed, tuple(world.unconfirmed.delivered.items())),
         world.letters,
         tuple(world.sink_cursor.values()),
@@ -86,7 +89,7 @@ def _copier(cls: type, *, copied: str = "", **deeper: Callable[[object], object]
 _clone_lane = _copier(Lane, copied="queued in_flight retrying held dead_lettering pending_acks window vanished")
 _clone_ledger = _copier(
     Ledger,
-    copied="positions _told _due starts",
+    copied="positions _told _due starts gaps",
     batches=_copier(Batches, copied="retained uncommitted ends"),
     lanes=lambda lanes: {name: _clone_lane(lane) for name, lane in lanes.items()},  # type: ignore[attr-defined]
 )

@@ -102,6 +102,11 @@ class LedgerMachine(RuleBasedStateMachine):
         self.one_of(data, "add_lane", "remove_lane", "change_policy")
 
     @rule(data=st.data())
+    @precondition(_some("detach_lane", "attach_lane"))
+    def a_sink_is_detached_or_attached(self, data: st.DataObject) -> None:
+        self.one_of(data, "detach_lane", "attach_lane")
+
+    @rule(data=st.data())
     @precondition(_some("roll_back_lane", "roll_back"))
     def an_operator_rolls_back(self, data: st.DataObject) -> None:
         self.one_of(data, "roll_back_lane", "roll_back")

@@ -17,24 +17,9 @@ if TYPE_CHECKING:
     from holdfast.ledger.lane import Lane
 
 
-def resolved_prefix(world: World, name: str) -> int:
-    """The last batch such that it and every batch before it are resolved by this sink."""
-    base, resolved = world.base[name], world.resolved[name]
-    prefix = base
-    for oseq in world.outbox:
-        if oseq <= base:
-            continue
-        if oseq not in resolved:
-            break
-        prefix = oseq
-    if prefix < world.trimmed:  # released batches were resolved by everyone, or the lane started behind them
-        prefix = max(prefix, max((oseq for oseq in resolved if oseq <= world.trimmed), default=prefix))
-    return prefix
-
-
 def meets(policy: Policy, world: World, oseq: int) -> bool:
     """Whether enough of the sinks that count have resolved everything up to `oseq`."""
-    have = {name for name in world.joined if resolved_prefix(world, name) >= oseq}
+    have = {name for name in world.joined if world.resolved_prefix(name) >= oseq}
     if isinstance(policy, Required):
         asked = {name for name in world.joined if world.ledger.lanes[name].required}
         return bool(asked) and asked <= have
@@ -45,7 +30,7 @@ def meets(policy: Policy, world: World, oseq: int) -> bool:
 
 def checkpoint_never_ahead_of_terminalized_prefix(world: World) -> None:
     for name, lane in world.ledger.lanes.items():
-        prefix = resolved_prefix(world, name)
+        prefix = world.resolved_prefix(name)
         if lane.delivered > prefix:
             raise Violation(f"CheckpointNeverAheadOfTerminalizedPrefix: {name} at {lane.delivered}, resolved {prefix}")
         if lane.delivered < prefix:
@@ -145,6 +130,13 @@ def joining_lanes_do_not_count(world: World) -> None:
         raise Violation(f"PolicyGate: lanes {sorted(counting)} count, but {sorted(world.joined)} reached committed")
 
 
+def gaps_are_on_record(world: World) -> None:
+    """What a sink misses is exactly what went by while its lane was detached."""
+    recorded = {name: tuple((gap.after, gap.through) for gap in gaps) for name, gaps in world.ledger.gaps.items()}
+    if {name: gaps for name, gaps in recorded.items() if gaps} != {n: gaps for n, gaps in world.gaps.items() if gaps}:
+        raise Violation(f"NoBatchLeftBehind: sinks miss {world.gaps}, on record is {recorded}")
+
+
 STATE_CHECKS: tuple[Callable[[World], None], ...] = (
     checkpoint_never_ahead_of_terminalized_prefix,
     checkpoint_ordering,
@@ -156,6 +148,7 @@ STATE_CHECKS: tuple[Callable[[World], None], ...] = (
     positions_belong_to_committed,
     acknowledged_is_durable,
     joining_lanes_do_not_count,
+    gaps_are_on_record,
 )
 
 
@@ -190,10 +183,10 @@ def expected_committed(world: World, start: int) -> int:
     """
     committed = start
     while True:
-        reached = {*world.outbox, *(resolved_prefix(world, name) for name in world.base)}
+        reached = {*world.outbox, *(world.resolved_prefix(name) for name in world.base)}
         met = [oseq for oseq in reached if oseq > committed and meets(world.ledger.policy, world, oseq)]
         committed = max(met, default=committed)
-        joining = {n for n in world.base if world.since[n] <= committed <= resolved_prefix(world, n)} - world.joined
+        joining = {n for n in world.base if world.since[n] <= committed <= world.resolved_prefix(n)} - world.joined
         if not joining:
             return committed
         world.joined |= joining
@@ -202,7 +195,7 @@ def expected_committed(world: World, start: int) -> int:
 def note_peaks(world: World) -> None:
     """How far each lane ever got."""
     for name in world.base:
-        prefix = resolved_prefix(world, name)
+        prefix = world.resolved_prefix(name)
         if prefix > world.peak[name]:
             world.peak = {**world.peak, name: prefix}
 

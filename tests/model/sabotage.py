@@ -42,6 +42,7 @@ ONE = "one lane, answers out of order"
 TWO = "two lanes"
 OWN = "a sink with its own cursor"
 CHANGE = "sinks and policies come and go"
+DETACHED = "a sink is detached and attached"
 ROLLBACK = "rollback"
 
 SABOTAGES: dict[str, Sabotage] = {
@@ -152,6 +153,9 @@ SABOTAGES: dict[str, Sabotage] = {
     ),
     "a rollback leaves no record": Sabotage(
         "CommittedMonotonic", Ledger, "_note_rollback", "self.rollbacks += 1", "pass", ROLLBACK
+    ),
+    "a sink is detached without a record of what it misses": Sabotage(
+        "NoBatchLeftBehind", Ledger, "detach_lane", "self.gaps[name] = gaps", "pass", DETACHED
     ),
     "batches are released before the slowest sink has them": Sabotage(
         "ReleasedIsDelivered",

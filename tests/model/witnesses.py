@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OPERATIONS = frozenset(
     {"create", "send", "apply", "ack", "fail", "hold", "vanish", "retry", "reject", "bury", "dead_lettered"}
     | {"write", "confirm", "crash", "drain", "stop", "force_stop"}
-    | {"add_lane", "remove_lane", "change_policy", "roll_back_lane", "roll_back"}
+    | {"add_lane", "remove_lane", "detach_lane", "attach_lane", "change_policy", "roll_back_lane", "roll_back"}
 )
 
 SITUATIONS: dict[str, Callable[[World, Operation], bool]] = {
@@ -44,6 +44,10 @@ SITUATIONS: dict[str, Callable[[World, Operation], bool]] = {
     "the sink needs batches that are gone": lambda world, _: _began(world, Route.NOT_RETAINED),
     "a lane is joining": lambda world, _: any(not lane.counts for lane in world.ledger.lanes.values()),
     "a lane has joined": lambda world, _: "c" in world.joined,
+    "a sink was detached over a restart": lambda world, operation: operation[0] == "crash" and bool(world.detached),
+    "a sink was attached and misses batches": lambda world, operation: (
+        operation[0] == "attach_lane" and any(gaps and gaps[-1][1] is not None for gaps in world.gaps.values())
+    ),
     "a policy change committed something": lambda world, operation: (
         operation[0] == "change_policy" and world.ledger.committed > 0
     ),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from holdfast.ledger.cursors import StopRecord
+    from holdfast.ledger.gaps import Gaps
     from holdfast.model.positions import Position
 
 RUNNING, DRAINING, STOPPED = Phase.RUNNING, Phase.DRAINING, Phase.STOPPED
@@ -70,6 +71,8 @@ class World:
         "base",
         "bounds",
         "budget",
+        "detached",
+        "gaps",
         "joined",
         "last_stop",
         "ledger",
@@ -115,6 +118,9 @@ class World:
         self.joined = frozenset(self.base)
         self.since = dict(self.base)
         self.stored_peak: dict[str, int] = {}
+        self.detached: dict[str, LaneSpec] = {}
+        self.gaps: dict[str, tuple[tuple[int, int | None], ...]] = {}
+        """What every sink misses: after which batch, through which."""
         self.last_stop: StopRecord | None = None
         self.unconfirmed: Cursors | None = None
         self.ledger = Ledger(sources=SOURCES, lanes=bounds.lanes, policy=bounds.policy)
@@ -165,12 +171,18 @@ class World:
             yield ("dead_lettered", name, oseq) if (name, oseq) in self.letters else ("bury", name, oseq)
 
     def _changes(self) -> Iterator[Operation]:
+        if self.ledger.gaps != self.stored.gaps:
+            return  # the shell's second rule: what a policy can do without must be on disk before it changes again
         spare = self.bounds.spare
-        if spare is not None and spare.name not in self.ledger.lanes:
+        if spare is not None and spare.name not in {*self.ledger.lanes, *self.detached}:
             yield ("add_lane", Start.EARLIEST)
             yield ("add_lane", Start.NOW)
-        for name in self.ledger.lanes:
+        for name, lane in self.ledger.lanes.items():
             yield ("remove_lane", name)
+            if not lane.required:
+                yield ("detach_lane", name)
+        for name in self.detached:
+            yield ("attach_lane", name)
         for policy in self.bounds.policies:
             if policy != self.ledger.policy:
                 yield ("change_policy", policy)
@@ -315,7 +327,7 @@ class World:
             self.budget[4] -= 1
             self.sink_cursor = {**self.sink_cursor, restored: cursor}
         batches = [Batch(oseq, ends_of(oseq)) for oseq in self.outbox]
-        lanes = {lane.name: lane.spec for lane in self._all_lanes()}
+        lanes = {**{lane.name: lane.spec for lane in self._all_lanes()}, **self.detached}
         known = Resume(
             self.stored,
             batches=batches,
@@ -325,6 +337,8 @@ class World:
         )
         self.ledger = Ledger(sources=SOURCES, lanes=lanes.values(), policy=self.ledger.policy, known=known)
         self.unconfirmed = self.last_stop = None
+        self.gaps = {name: _pairs(gaps) for name, gaps in self.stored.gaps.items() if name in lanes}
+        self.detached = {name: lanes[name] for name, gaps in self.gaps.items() if gaps and gaps[-1][1] is None}
         self.base = {name: lane.delivered for name, lane in self.ledger.lanes.items()}
         self.resolved = {name: frozenset() for name in self.base}
         counted = frozenset(self.stored.delivered) - frozenset(self.stored.joining)
@@ -357,9 +371,40 @@ class World:
             self.ledger.remove_lane(name)
         except InvalidPolicy:
             return
-        self.base = {lane: at for lane, at in self.base.items() if lane != name}
-        self.resolved = {lane: at for lane, at in self.resolved.items() if lane != name}
-        self.joined -= {name}
+        self._gone(name)
+        self.gaps = {lane: gaps for lane, gaps in self.gaps.items() if lane != name}
+
+    def do_detach_lane(self, name: str) -> None:
+        self.budget[5] -= 1
+        spec, after = self.ledger.lanes[name].spec, self.resolved_prefix(name)
+        try:
+            self.ledger.detach_lane(name)
+        except InvalidPolicy:
+            return
+        self.detached = {**self.detached, name: spec}
+        self.gaps = {**self.gaps, name: (*self.gaps.get(name, ()), (after, None))}
+        self._gone(name)
+
+    def do_attach_lane(self, name: str) -> None:
+        """The sink's own cursor is moved over what is gone, before the lane is added."""
+        self.budget[5] -= 1
+        *before, (after, _) = self.gaps[name]
+        own = self.sink_cursor.get(name)
+        if own is not None and own < self.trimmed:
+            self._must_refuse(
+                NotRetained,
+                lambda: self.ledger.attach_lane(self.detached[name], sink_cursor=own),
+                "NoBatchLeftBehind: a lane was attached in front of what is gone",
+            )
+            self.sink_cursor = {**self.sink_cursor, name: self.trimmed}
+        began = self.ledger.attach_lane(self.detached[name], sink_cursor=self.sink_cursor.get(name), had=own)
+        missed = [(min(after, own if own is not None else after), began.delivered)]
+        self.gaps = {**self.gaps, name: (*before, *(gap for gap in missed if gap[1] > gap[0]))}
+        self.detached = {lane: spec for lane, spec in self.detached.items() if lane != name}
+        self.base = {**self.base, name: began.delivered}
+        self.since = {**self.since, name: began.delivered}
+        self.peak = {**self.peak, name: max(began.delivered, self.peak.get(name, 0))}
+        self.resolved = {**self.resolved, name: frozenset()}
 
     def do_change_policy(self, policy: Policy) -> None:
         self.budget[5] -= 1
@@ -389,6 +434,25 @@ class World:
         self.do_write()
 
     # Helpers
+
+    def resolved_prefix(self, name: str) -> int:
+        """The last batch such that it and every batch before it are resolved by this sink, from history alone."""
+        base, resolved = self.base[name], self.resolved[name]
+        prefix = base
+        for oseq in self.outbox:
+            if oseq <= base:
+                continue
+            if oseq not in resolved:
+                break
+            prefix = oseq
+        if prefix < self.trimmed:  # released batches were resolved by everyone, or the lane started behind them
+            prefix = max(prefix, max((oseq for oseq in resolved if oseq <= self.trimmed), default=prefix))
+        return prefix
+
+    def _gone(self, name: str) -> None:
+        self.base = {lane: at for lane, at in self.base.items() if lane != name}
+        self.resolved = {lane: at for lane, at in self.resolved.items() if lane != name}
+        self.joined -= {name}
 
     def positions_at(self, oseq: int) -> Mapping[str, Position]:
         """Where the sources stand after batch `oseq`, from the history of batches alone."""
@@ -463,6 +527,10 @@ class World:
                 raise Violation(f"CheckpointOrdering: sink {name} holds {own}, its lane restarts at {lane.delivered}")
         if self.ledger.committed < self.stored.committed:
             raise Violation(f"CommittedMonotonic: stored {self.stored.committed}, came back as {self.ledger.committed}")
+
+
+def _pairs(gaps: Gaps) -> tuple[tuple[int, int | None], ...]:
+    return tuple((gap.after, gap.through) for gap in gaps)
 
 
 def _numbers(positions: Mapping[str, Position]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from holdfast.deliver.core import DeliveryPhase
 from holdfast.deliver.delivery import Delivery
 from holdfast.deliver.retry import RetryPolicy
 from holdfast.deliver.rows import PoisonUnit
-from holdfast.deliver.spec import DeliverySettings, OnExhausted, SinkSpec
+from holdfast.deliver.spec import DeliverySettings, OnExhausted, OnQuota, SinkSpec
 from holdfast.deliver.status import DeliveryStatus, LaneState, LaneStatus
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "LaneState",
     "LaneStatus",
     "OnExhausted",
+    "OnQuota",
     "Ordering",
     "PoisonUnit",
     "RetryPolicy",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.deliver.clock import Clock
     from holdfast.deliver.lane import DeliveryLane
+    from holdfast.deliver.spec import SinkSpec
     from holdfast.ledger.cursors import Cursors
 
 logger = logging.getLogger(__name__)
@@ -73,6 +74,8 @@ class Core:
         """How many rows each batch has that is still kept."""
         self.lanes: dict[str, DeliveryLane] = {}
         """The lanes that the ledger knows."""
+        self.detached: dict[str, SinkSpec] = {}
+        """The sinks that are left out until somebody attaches them again."""
         self.bells: set[Condition] = set()
         """What the workers of all lanes wait on, also of those that are not yet or no longer the ledger's."""
         self.is_over = False
@@ -146,6 +149,15 @@ class Core:
                     return False
                 self.clock.wait(self.news, left)
             return True
+
+    def wait_while_well(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds, for as long as the delivery is well."""
+
+        def holds_or_raises() -> bool:
+            self.check()
+            return holds()
+
+        self.wait_for(holds_or_raises)
 
     @contextmanager
     def changing(self) -> Iterator[None]:

@@ -18,6 +18,7 @@ from holdfast.deliver.crew import Crew
 from holdfast.deliver.deadletters import LaneDeadLetters
 from holdfast.deliver.keeping import CursorKeeper
 from holdfast.deliver.lane import DeliveryLane
+from holdfast.deliver.membership import Membership
 from holdfast.deliver.opening import read_what_is_known
 from holdfast.deliver.operations import Operations
 from holdfast.deliver.reading import Reader
@@ -96,6 +97,9 @@ class Delivery:
         self._roster = Roster(
             core, self._crew, self._reader, new_lane=new_lane, patience=self._settings.opening_patience
         )
+        self._membership = Membership(
+            core, self._crew, self._roster, self._operations, patience=self._settings.stop_patience
+        )
 
     # Running
 
@@ -122,7 +126,7 @@ class Delivery:
         """A batch was added to the outbox. Telling it twice is fine."""
         core = self._core
         with core.lock:
-            self._wait(core.may_create)
+            core.wait_while_well(core.may_create)
             if batch.oseq > core.ledger.batches.last_oseq:
                 core.ledger.create(batch.oseq, batch.positions)
                 core.rows_of[batch.oseq] = batch.rows
@@ -152,25 +156,23 @@ class Delivery:
 
     def add_sink(self, spec: SinkSpec) -> None:
         """Deliver to one more sink from now on. It is added when its cursor is on disk."""
-        with self._core.lock:
-            self._core.check()
-            self._roster.refuse_known(spec.name)
-        (lane,) = self._roster.open([spec])
-        try:
-            with self._core.holding_creation():
-                self._roster.prepare(lane)
-                self._operations.when_durable(lambda ledger: self._roster.join(lane, ledger))
-                self._wait(self._core.is_opened)
-        except BaseException:
-            lane.halt()
-            raise
+        self._membership.add(spec)
 
     def remove_sink(self, name: str) -> StopRecord:
         """Deliver no more to a sink, and hold nothing back for it. Returns what it leaves undone."""
-        record = self._operations.when_durable(lambda ledger: self._roster.leave(name, ledger))
-        self._wait(self._core.is_durable)
-        self._crew.wait_until_ended(self._settings.stop_patience, team=name)
-        return record
+        return self._membership.remove(name)
+
+    def holding_back(self) -> Sequence[str]:
+        """The sinks that may be detached and without which the outbox could forget more, the slowest first."""
+        return self._membership.holding_back()
+
+    def detach(self, name: str) -> None:
+        """Leave out a sink that holds the outbox back, until it is attached. It is done soon, if it is still so."""
+        self._membership.detach(name)
+
+    def attach(self, name: str) -> None:
+        """Deliver again to a sink that was detached, from where the outbox still is. What it missed stays on record."""
+        self._membership.attach(name)
 
     def change_policy(self, policy: Policy) -> None:
         """Let another policy decide what is committed."""
@@ -221,21 +223,12 @@ class Delivery:
 
     def _open(self) -> None:
         """Everything up to the first cursors on disk."""
-        lanes = self._roster.open(self._sinks)
         batches = self._outbox.batches()
         known = read_what_is_known(self._store, self._outbox, batches)
+        lanes = self._roster.open(self._roster.attached(self._sinks, known.cursors))
         self._core.rows_of = {batch.oseq: batch.rows for batch in batches}
         self._roster.begin(lanes, known, self._sources, self._policy)
         self._conductor.execute_first()
-
-    def _wait(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds, for as long as the delivery is well."""
-
-        def holds_or_raises() -> bool:
-            self._core.check()
-            return holds()
-
-        self._core.wait_for(holds_or_raises)
 
     def _has_hope_of_answers(self) -> bool:
         """Whether a lane that can go on has batches that were sent and are not resolved."""

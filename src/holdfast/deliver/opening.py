@@ -78,6 +78,14 @@ def prepare_new_lane(lane: DeliveryLane, known: Resume) -> None:
             lane.cursor = start.delivered
 
 
+def move_to_what_is_kept(lane: DeliveryLane, begins: int) -> None:
+    """Let the sink of a lane that was detached say that it goes on where the outbox still is: it skips what is gone."""
+    if lane.cursor is not None and lane.cursor < begins:
+        with lane.gate.alone():
+            lane.sink.deliver(_nothing(begins, previous=lane.cursor))
+        lane.cursor = begins
+
+
 def stop_what_is_not_retained(lane: DeliveryLane, start: LaneStart, trimmed: int) -> None:
     """A sink that needs batches which are gone cannot go on by itself."""
     if start.route is Route.NOT_RETAINED:
@@ -105,9 +113,9 @@ def _open(lane: DeliveryLane) -> int | None:
             raise
 
 
-def _nothing(oseq: int) -> SinkBatch:
+def _nothing(oseq: int, previous: int = 0) -> SinkBatch:
     """A batch without rows: it only moves the sink's own cursor."""
-    return SinkBatch(oseq, 0, pa.table({}), pa.array([], pa.int64()))
+    return SinkBatch(oseq, previous, pa.table({}), pa.array([], pa.int64()))
 
 
 def _compare(lane: DeliveryLane, ledger: Ledger) -> None:

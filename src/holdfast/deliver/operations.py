@@ -6,6 +6,7 @@ ones (the shell's second rule). Answers of lanes wait for the length of that one
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from holdfast.deliver.core import Core
     from holdfast.ledger.ledger import Ledger
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -43,6 +46,22 @@ class Operations:
             self._waiting.append(_Operation(lambda ledger: _settle(done, operation, ledger), done.set_exception))
             self._core.due.notify_all()
         return done.result()
+
+    def soon(self, operation: Callable[[Ledger], None]) -> None:
+        """Have something done at such a moment, and do not wait. When there is none any more, it is not done."""
+
+        def refused(error: Exception) -> None:
+            logger.warning("an operation was not done: %s", error)
+
+        def do(ledger: Ledger) -> None:
+            try:
+                operation(ledger)
+            except Exception as error:
+                refused(error)
+
+        with self._core.lock:
+            self._waiting.append(_Operation(do, refused))
+            self._core.due.notify_all()
 
     def __bool__(self) -> bool:
         return bool(self._waiting) and not self._core.has_ended

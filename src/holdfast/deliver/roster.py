@@ -1,8 +1,4 @@
-"""The lanes of a delivery: opens their sinks in threads of their own, lets them begin, adds and removes them.
-
-Who may call what: `join` and `leave` are operations of the conductor; the rest is called by whoever starts or changes
-the delivery.
-"""
+"""The lanes of a delivery: opens their sinks in threads of their own, and lets them begin."""
 
 from __future__ import annotations
 
@@ -10,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.deliver.lane import DeliveryLane
-from holdfast.deliver.opening import add_lane, cursors_of, open_sink, prepare_new_lane, stop_what_is_not_retained
+from holdfast.deliver.opening import cursors_of, open_sink, prepare_new_lane, stop_what_is_not_retained
 from holdfast.deliver.worker import Worker
+from holdfast.ledger.gaps import is_detached
 from holdfast.ledger.ledger import Ledger
-from holdfast.ledger.resume import Resume
-from holdfast.model.errors import LaneExists
+from holdfast.model.errors import SinkDetached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,8 +19,9 @@ if TYPE_CHECKING:
     from holdfast.deliver.crew import Crew
     from holdfast.deliver.reading import Reader
     from holdfast.deliver.spec import SinkSpec
-    from holdfast.ledger.cursors import StopRecord
+    from holdfast.ledger.cursors import Cursors
     from holdfast.ledger.policy import Policy
+    from holdfast.ledger.resume import Resume
 
 
 class Roster:
@@ -57,6 +54,20 @@ class Roster:
         self._wait_for_opening(lanes)
         return lanes
 
+    def open_one(self, spec: SinkSpec) -> DeliveryLane:
+        """Open one more sink."""
+        (lane,) = self.open([spec])
+        return lane
+
+    def attached(self, specs: Iterable[SinkSpec], known: Cursors) -> list[SinkSpec]:
+        """The sinks that are delivered to. One that was detached stays so, and must not have become required."""
+        sinks = list(specs)
+        self._core.detached = {spec.name: spec for spec in sinks if is_detached(known.gaps.get(spec.name, ()))}
+        for name, spec in self._core.detached.items():
+            if spec.required:
+                raise _is_detached(name, known.gaps[name][-1].after)
+        return [spec for spec in sinks if spec.name not in self._core.detached]
+
     def begin(self, lanes: Sequence[DeliveryLane], known: Resume, sources: Iterable[str], policy: Policy) -> None:
         """Decide where every lane begins."""
         core = self._core
@@ -64,44 +75,15 @@ class Roster:
             prepare_new_lane(lane, known)
         with core.changing():
             known = replace(known, sink_cursors=cursors_of(lanes, known.cursors))
+            declared = [*(lane.spec for lane in lanes), *core.detached.values()]
             core.ledger = ledger = Ledger(
-                sources=sources, lanes=[lane.spec.lane() for lane in lanes], policy=policy, known=known
+                sources=sources, lanes=[spec.lane() for spec in declared], policy=policy, known=known
             )
             core.lanes = {lane.name: lane for lane in lanes}
             for lane in lanes:
                 lane.catching_up_to = known.last_oseq
                 stop_what_is_not_retained(lane, ledger.starts[lane.name], known.trimmed)
         _raise_what_a_required_lane_met(lanes)
-
-    def refuse_known(self, name: str) -> None:
-        """Raise when there is such a lane."""
-        if name in self._core.ledger.lanes:
-            raise LaneExists(
-                f"There is a sink {name!r} already.",
-                remedy="Choose another name, or remove the sink first.",
-                lane=name,
-            )
-
-    def prepare(self, lane: DeliveryLane) -> None:
-        """Before a lane joins: see that its sink is open, and let it say where the lane begins."""
-        with self._core.lock:
-            ledger = self._core.ledger
-            known = Resume(ledger.cursors(), last_oseq=ledger.batches.last_oseq, trimmed=ledger.batches.released)
-        if lane.failure is not None:
-            raise lane.failure
-        prepare_new_lane(lane, known)
-
-    def join(self, lane: DeliveryLane, ledger: Ledger) -> None:
-        """A lane is added to the ledger. It sends nothing before the cursors on disk name it."""
-        add_lane(lane, ledger)
-        lane.catching_up_to = ledger.batches.last_oseq
-        self._core.lanes[lane.name] = lane
-
-    def leave(self, name: str, ledger: Ledger) -> StopRecord:
-        """A lane is taken out of the ledger; its workers end as soon as the sink lets them."""
-        record = ledger.remove_lane(name)
-        self._core.lanes.pop(name).halt()
-        return record
 
     def _start_workers(self, lane: DeliveryLane) -> None:
         lane.enter()
@@ -132,3 +114,12 @@ def _raise_what_a_required_lane_met(lanes: Sequence[DeliveryLane]) -> None:
     for lane in lanes:
         if lane.failure is not None and lane.spec.required:
             raise lane.failure
+
+
+def _is_detached(name: str, after: int) -> SinkDetached:
+    return SinkDetached(
+        f"Sink {name!r} is declared as required, but it was detached after batch {after} and misses what came since.",
+        kept="Nothing was started; what the sink misses is on record.",
+        remedy="Start it as an optional sink, attach it, and let it become required then; or give it a new name.",
+        lane=name,
+    )

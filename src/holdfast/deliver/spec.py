@@ -21,6 +21,15 @@ class OnExhausted(Enum):
     """All its rows go to the dead letters and the lane goes on."""
 
 
+class OnQuota(Enum):
+    """What an optional sink does to a pipeline whose outbox is full of what the sink has not taken."""
+
+    DETACH = "detach"
+    """It is left out until somebody attaches it again; what it misses meanwhile is on record."""
+    BLOCK = "block"
+    """The pipeline waits for it, as it always does for a required sink."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeliverySettings:
     """How patient a delivery is, and how much it keeps."""
@@ -48,12 +57,19 @@ class SinkSpec:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     breaker: BreakerPolicy = field(default_factory=BreakerPolicy)
     on_exhausted: OnExhausted = OnExhausted.HOLD
+    on_quota: OnQuota = OnQuota.DETACH
+    """What happens at the outbox's quota; acts only for an optional sink."""
     poison_unit: PoisonUnit = PoisonUnit.ROW
     only: str | None = None
     """The one route whose rows the sink takes; None for all rows."""
 
     def __post_init__(self) -> None:
         self.lane()  # refuses what makes no sense
+
+    @property
+    def may_be_detached(self) -> bool:
+        """Whether a pipeline goes on without it when its outbox is full."""
+        return not self.required and self.on_quota is OnQuota.DETACH
 
     def lane(self) -> LaneSpec:
         """What the ledger needs to know of it."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.deliver.breaker import BreakerState
 from holdfast.deliver.core import DeliveryPhase
+from holdfast.ledger.resume import Route
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from holdfast.deliver.contract import Tier
     from holdfast.deliver.core import Core
     from holdfast.deliver.lane import DeliveryLane
+    from holdfast.deliver.spec import SinkSpec
+    from holdfast.ledger.gaps import Gaps
     from holdfast.ledger.lane import Lane
     from holdfast.ledger.ledger import Ledger
-    from holdfast.ledger.resume import Route
     from holdfast.model.positions import Position
 
 
@@ -36,6 +38,8 @@ class LaneState(Enum):
     """A batch's budget is used up, the breaker is open, or the sink cannot be opened. It is tried again by itself."""
     CATCHING_UP = "catching up"
     """It moves, and has not yet reached what was newest when it began to."""
+    DETACHED = "detached"
+    """It was optional and held a full outbox back: it is given nothing until somebody attaches it again."""
     STOPPED = "stopped"
     """It does not go on until somebody acts, or delivery has ended."""
     FENCED = "fenced"
@@ -54,25 +58,27 @@ class LaneStatus:
     """How it came by its starting point."""
     cursor: int
     """Every batch up to this one is resolved."""
-    offered: int
-    queued: int
-    in_flight: int
+    offered: int = 0
+    queued: int = 0
+    in_flight: int = 0
     """Sent and not resolved: travelling, waiting for the next attempt, or held."""
-    delivered: int
-    rejected: int
+    delivered: int = 0
+    rejected: int = 0
     """Batches with rows in the dead letters; the other rows of them are in the sink."""
-    abandoned: int
-    lag_rows: int
-    rows_read: int
-    rows_out: int
-    rows_dead: int
-    rows_filtered: int
-    attempts: int
+    abandoned: int = 0
+    lag_rows: int = 0
+    rows_read: int = 0
+    rows_out: int = 0
+    rows_dead: int = 0
+    rows_filtered: int = 0
+    attempts: int = 0
     """How often the batch in the worst state has failed so far."""
-    breaker: BreakerState
-    last_error: Reason | None
-    stopped: str | None
+    breaker: BreakerState = BreakerState.CLOSED
+    last_error: Reason | None = None
+    stopped: str | None = None
     """Why it is stopped."""
+    gaps: Gaps = ()
+    """What the sink misses, because its lane was detached meanwhile; the last one is open while it is."""
 
     @property
     def lag_batches(self) -> int:
@@ -120,7 +126,10 @@ def picture(core: Core) -> DeliveryStatus:
             positions=dict(ledger.positions),
             committed_on_disk=core.durable.committed if core.durable else 0,
             is_durable=core.is_durable(),
-            lanes={name: _lane(lane, ledger, core) for name, lane in core.lanes.items()},
+            lanes={
+                **{name: _lane(lane, ledger, core) for name, lane in core.lanes.items()},
+                **{name: _detached(spec, ledger.gaps[name]) for name, spec in core.detached.items()},
+            },
         )
 
 
@@ -150,6 +159,21 @@ def _lane(lane: DeliveryLane, ledger: Ledger, core: Core) -> LaneStatus:
         breaker=lane.breaker.state(core.clock.monotonic()),
         last_error=lane.last_error,
         stopped=stopped,
+        gaps=ledger.gaps.get(lane.name, ()),
+    )
+
+
+def _detached(spec: SinkSpec, gaps: Gaps) -> LaneStatus:
+    """A lane that is left out: it was offered nothing, and has what it had."""
+    return LaneStatus(
+        name=spec.name,
+        kind=spec.sink.kind,
+        tier=spec.sink.tier,
+        required=spec.required,
+        state=LaneState.DETACHED,
+        route=Route.DETACHED,
+        cursor=gaps[-1].after,
+        gaps=gaps,
     )
 
 

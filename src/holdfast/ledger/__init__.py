@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.ledger.cursors import Cursors, CursorsCodec, StopReason, StopRecord
 from holdfast.ledger.decisions import Acknowledge, DeadLetter, Decision, Release, Retry, Vanished, WriteCursors
+from holdfast.ledger.gaps import Gap
 from holdfast.ledger.lane import Lane, LaneSpec, Start
 from holdfast.ledger.ledger import Ledger, Phase
 from holdfast.ledger.policy import All, Policy, Quorum, Required
@@ -18,6 +19,7 @@ __all__ = [
     "CursorsCodec",
     "DeadLetter",
     "Decision",
+    "Gap",
     "Lane",
     "LaneSpec",
     "LaneStart",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from holdfast.ledger.gaps import Gap, Gaps
 from holdfast.model.errors import HoldfastError, UnknownFormat
 from holdfast.model.positions import Position, from_json, to_json
 
@@ -40,6 +41,8 @@ class Cursors:
     positions: Mapping[str, Position] = field(default_factory=dict)
     joining: Mapping[str, int] = field(default_factory=dict)
     """Lanes that do not count in the policy yet, with the batch after which each began."""
+    gaps: Mapping[str, Gaps] = field(default_factory=dict)
+    """What sinks missed while their lanes were detached; a lane that still is stands in `delivered` no more."""
     rollbacks: int = 0
     """How often an operator moved a cursor back. `committed` may only fall when this has risen."""
     stop: StopRecord | None = None
@@ -56,6 +59,7 @@ class CursorsCodec:
             "committed": value.committed,
             "positions": {source: to_json(position) for source, position in value.positions.items()},
             "joining": dict(value.joining),
+            "gaps": {lane: [[gap.after, gap.through] for gap in gaps] for lane, gaps in value.gaps.items()},
             "rollbacks": value.rollbacks,
             "stop": None if value.stop is None else _stop_to_json(value.stop),
         }
@@ -72,6 +76,7 @@ class CursorsCodec:
                 committed=_number(document["committed"]),
                 positions={source: from_json(position) for source, position in document["positions"].items()},
                 joining=_numbers(document["joining"]),
+                gaps={lane: tuple(_gap(*gap) for gap in gaps) for lane, gaps in document.get("gaps", {}).items()},
                 rollbacks=_number(document["rollbacks"]),
                 stop=None if document["stop"] is None else _stop_from_json(document["stop"]),
             )
@@ -95,6 +100,10 @@ def _stop_from_json(document: Mapping[str, Mapping[str, list[int]]]) -> StopReco
         remaining={lane: tuple(map(_number, batches)) for lane, batches in document["remaining"].items()},
         abandoned={lane: tuple(map(_number, batches)) for lane, batches in document["abandoned"].items()},
     )
+
+
+def _gap(after: object, through: object) -> Gap:
+    return Gap(_number(after), None if through is None else _number(through))
 
 
 def _numbers(values: Mapping[str, object]) -> dict[str, int]:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from holdfast.ledger.batches import Batches
 from holdfast.ledger.cursors import Cursors, StopReason, StopRecord
 from holdfast.ledger.decisions import Acknowledge, DeadLetter, Decision, Release, Retry, Vanished, WriteCursors
+from holdfast.ledger.gaps import Gap, closed, is_detached
 from holdfast.ledger.lane import Lane, LaneSpec
 from holdfast.ledger.policy import Policy, Required, check_policy, policy_prefix
-from holdfast.ledger.resume import LaneStart, Resume, Route, lane_start
+from holdfast.ledger.resume import LaneStart, Resume, Route, attached_start, lane_start
 from holdfast.ledger.tickets import Queued
 from holdfast.model.errors import InvalidPolicy, LaneExists, NotDrained, PhaseRefused, RollbackRefused, UnknownLane
 from holdfast.model.positions import Order
@@ -55,6 +56,7 @@ class Ledger:
         "_told",
         "batches",
         "committed",
+        "gaps",
         "lanes",
         "phase",
         "policy",
@@ -88,8 +90,12 @@ class Ledger:
         self._told: dict[str, Position] = {}
         self._due: list[Decision] = []
         self._changed = False
-        for spec in lanes:
-            self._open_lane(spec, known)
+        declared = list(lanes)
+        self.gaps = {spec.name: known.cursors.gaps[spec.name] for spec in declared if spec.name in known.cursors.gaps}
+        """What sinks missed while their lanes were detached."""
+        for spec in declared:
+            if not is_detached(self.gaps.get(spec.name, ())):
+                self._open_lane(spec, known)
         check_policy(self.policy, (lane.required for lane in self.lanes.values()))
         self._let_someone_count()
         self._settle()
@@ -178,6 +184,7 @@ class Ledger:
             committed=self.committed,
             positions=dict(self.positions),
             joining={name: lane.since for name, lane in self.lanes.items() if lane.since is not None},
+            gaps=dict(self.gaps),
             rollbacks=self.rollbacks,
             stop=self.stop_record,
         )
@@ -203,22 +210,64 @@ class Ledger:
         :param sink_cursor: the cursor that the sink holds itself, when it has one.
         """
         self._only_while_running("add a lane")
-        held = {} if sink_cursor is None else {spec.name: sink_cursor}
-        now = Resume(self.cursors(), last_oseq=self.batches.last_oseq, trimmed=self.batches.released, sink_cursors=held)
-        start = self._open_lane(spec, now)
+        start = self._open_lane(spec, self._known_now(spec, sink_cursor))
         self._settle()
         return start
 
     def remove_lane(self, name: str) -> StopRecord:
         """A sink is removed: it holds back neither policy nor retention any more. Returns what it left undone."""
         self._only_while_running("remove a lane")
+        if self.is_detached(name):
+            del self.gaps[name]
+            self._changed = True
+            return StopRecord(StopReason.FORCED)
         leaving = self._lane(name)
         check_policy(self.policy, self._vouching(without=leaving))
         record = self._leave_undone([leaving], StopReason.FORCED)
         leaving.retire()
         del self.lanes[name]
+        self.gaps.pop(name, None)
         self._settle()
         return record
+
+    def is_detached(self, name: str) -> bool:
+        """Whether the lane is left out until it is attached again."""
+        return is_detached(self.gaps.get(name, ()))
+
+    def can_do_without(self, name: str) -> bool:
+        """Whether the policy can still be met when this lane is gone."""
+        try:
+            check_policy(self.policy, self._vouching(without=self._lane(name)))
+        except InvalidPolicy:
+            return False
+        return True
+
+    def detach_lane(self, name: str) -> StopRecord:
+        """A sink is left out until it is attached again: it is removed, and what it misses meanwhile is on record."""
+        gaps = (*self.gaps.get(name, ()), Gap(self._lane(name).delivered))
+        record = self.remove_lane(name)
+        self.gaps[name] = gaps
+        return record
+
+    def attach_lane(self, spec: LaneSpec, *, sink_cursor: int | None = None, had: int | None = None) -> LaneStart:
+        """A sink that was detached is added again, from where the outbox still is; what it missed stays on record.
+
+        :param sink_cursor: the cursor that the sink holds itself; `NotRetained` while batches behind it are gone.
+        :param had: what the sink itself said it had, before its cursor was moved to where the outbox begins.
+        """
+        self._only_while_running("attach a lane")
+        if not self.is_detached(spec.name):
+            raise UnknownLane(
+                f"There is no lane {spec.name!r} that is detached.",
+                remedy="Attach only what the status shows as detached; a sink that was never there is added.",
+                lane=spec.name,
+            )
+        gaps = self.gaps[spec.name]
+        start = attached_start(spec, gaps[-1].after, self._known_now(spec, sink_cursor))
+        self._begin_lane(spec, start)
+        self.gaps[spec.name] = closed(gaps, start.delivered, had)
+        self._settle()
+        return start
 
     def change_policy(self, policy: Policy) -> None:
         """Another policy decides from here on. `committed` does not fall, however strict the new one is."""
@@ -327,20 +376,29 @@ class Ledger:
         return bool([lane for lane in joining if lane.join(self.committed)])
 
     def _open_lane(self, spec: LaneSpec, known: Resume) -> LaneStart:
-        if spec.name in self.lanes:
+        if spec.name in self.lanes or self.is_detached(spec.name):
             raise LaneExists(
                 f"There is a lane {spec.name!r} already.",
                 remedy="Choose another name, or remove the lane first.",
                 lane=spec.name,
             )
         start = lane_start(spec, known)
+        self._begin_lane(spec, start)
+        return start
+
+    def _begin_lane(self, spec: LaneSpec, start: LaneStart) -> None:
         stopped = start.route.value if start.route is Route.NOT_RETAINED else None
         batches = self.batches.after(start.delivered)
         self.lanes[spec.name] = Lane(
             spec, delivered=start.delivered, since=start.since, batches=batches, stopped=stopped
         )
         self.starts[spec.name] = start
-        return start
+
+    def _known_now(self, spec: LaneSpec, sink_cursor: int | None) -> Resume:
+        held = {} if sink_cursor is None else {spec.name: sink_cursor}
+        return Resume(
+            self.cursors(), last_oseq=self.batches.last_oseq, trimmed=self.batches.released, sink_cursors=held
+        )
 
     def _stop(self, reason: StopReason) -> StopRecord:
         self.phase = _STOPPED

@@ -56,6 +56,7 @@ class Route(Enum):
     SINK_AHEAD = "the sink has more than we had recorded: those batches are skipped"
     SINK_BEHIND = "the sink has less than we had recorded: those batches are delivered again"
     NEW = "a new lane"
+    DETACHED = "the lane was detached: it is given nothing until it is attached again"
     NOT_RETAINED = "the sink needs batches that are no longer kept: the lane is stopped"
 
 
@@ -105,13 +106,31 @@ def _first_start(spec: LaneSpec, known: Resume) -> int:
         return known.last_oseq
     after = 0 if spec.start is Start.EARLIEST else spec.start
     if after < known.trimmed:
-        raise NotRetained(
-            f"Lane {spec.name!r} is to start after batch {after}, but batches {after + 1} to {known.trimmed} are gone.",
-            remedy="Start it at `now`, after a later batch, or recompute what is missing from the inbox first.",
-            lane=spec.name,
-            missing=(after + 1, known.trimmed),
-        )
+        raise _not_retained(spec.name, after, known.trimmed)
     return _published(after, f"The start of lane {spec.name!r}", known)
+
+
+def attached_start(spec: LaneSpec, delivered: int, known: Resume) -> LaneStart:
+    """Where a lane that was detached goes on: where the outbox still is, and not before what its sink has.
+
+    :param delivered: what the lane had resolved when it was detached.
+    """
+    sinks = known.sink_cursors.get(spec.name)
+    if sinks is not None:
+        delivered = _published(sinks, f"The cursor inside sink {spec.name!r}", known)
+        if delivered < known.trimmed:
+            raise _not_retained(spec.name, delivered, known.trimmed)
+    start = max(delivered, known.trimmed)
+    return LaneStart(start, Route.NEW, since=start)
+
+
+def _not_retained(lane: str, after: int, trimmed: int) -> NotRetained:
+    return NotRetained(
+        f"Lane {lane!r} is to start after batch {after}, but batches {after + 1} to {trimmed} are gone.",
+        remedy="Start it at `now`, after a later batch, or recompute what is missing from the inbox first.",
+        lane=lane,
+        missing=(after + 1, trimmed),
+    )
 
 
 def _published(oseq: int, what: str, known: Resume) -> int:

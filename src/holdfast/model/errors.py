@@ -75,7 +75,8 @@ HoldfastError
 │   ├── InvalidPipeline          HF-805
 │   ├── LifecycleRefused         HF-806
 │   ├── RestartsExhausted        HF-807
-│   └── SparkUnavailable         HF-808
+│   ├── SparkUnavailable         HF-808
+│   └── SinkDetached             HF-809
 └── DocumentError
     ├── InvalidDocument          HF-901
     └── DocumentUnreadable       HF-902
@@ -548,6 +549,12 @@ class SparkUnavailable(RunError):
     """Raised when Spark cannot be started: no Java, or a master that does not answer."""
 
     code = "HF-808"
+
+
+class SinkDetached(RunError):
+    """Raised when a sink that was detached is declared as required: it misses what went by meanwhile."""
+
+    code = "HF-809"
 
 
 class DocumentError(HoldfastError):

@@ -75,8 +75,10 @@ class Engine:
             Capture(source, self.ground.inboxes[source.name], failed=self._course.end_by)
             for source in self.plan.sources
         ]
-        self._keeper = Keeper(self.ground, self.captures, may_admit=lambda: self._course.state is State.RUNNING)
         self.delivery = self._new_delivery()
+        self._keeper = Keeper(
+            self.ground, self.captures, self.delivery, may_admit=lambda: self._course.state is State.RUNNING
+        )
         self._supervisor = Supervisor(
             self.plan, self.ground, self._new_processor, published=self._note_published, failed=self._course.end_by
         )
@@ -112,7 +114,7 @@ class Engine:
             sources=[source.name for source in self.plan.sources],
             sinks=self.plan.sinks,
             policy=self.plan.policy,
-            acknowledge=self._keeper.acknowledge,
+            acknowledge=lambda positions: self._keeper.acknowledge(positions),
             hook=self._hook,
         )
 
@@ -140,6 +142,10 @@ class Engine:
         self._course.check(State.RUNNING)
         self.ground.note_pause(Pause())
         self._course.become(State.RUNNING)
+
+    def attach(self, sink: str) -> None:
+        """Deliver again to a sink that was detached, from where the outbox still is."""
+        self.delivery.attach(sink)
 
     def drain(self, deadline: float) -> StopRecord:
         """Stop in order: capture, Spark's running batch, lanes until the deadline in seconds, cursors, ownership.

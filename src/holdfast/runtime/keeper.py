@@ -1,20 +1,24 @@
 """What follows from how far Spark and the lanes are: Spark's checkpoint is synced, inboxes forget, sources are told.
 
-It also closes and opens admission. Every duty is done in rounds, again and again; one that fails is tried in the next
-round. It starts no thread and decides nothing about the pipeline's life.
+It also closes and opens admission, and has an optional sink detached that keeps the outbox full. Every duty is done in
+rounds, again and again; one that fails is tried in the next round. It starts no thread and decides nothing about the
+pipeline's life.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from holdfast.model.positions import earliest
+from holdfast.runtime.relief import Relief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from holdfast.capture.runner import Capture
+    from holdfast.deliver import Delivery
     from holdfast.log import Inbox
     from holdfast.log.values import Published
     from holdfast.model.positions import Position
@@ -31,9 +35,14 @@ class Keeper:
     :param may_admit: whether the pipeline's state lets Spark take in more.
     """
 
-    def __init__(self, ground: Ground, captures: Sequence[Capture], *, may_admit: Callable[[], bool]) -> None:
+    def __init__(
+        self, ground: Ground, captures: Sequence[Capture], delivery: Delivery, *, may_admit: Callable[[], bool]
+    ) -> None:
+        quotas = ground.plan.quotas
         self._ground = ground
         self._captures = captures
+        self._delivery = delivery
+        self._relief = None if quotas.outbox is None else Relief(quotas.outbox, quotas.detach_after.total_seconds())
         self._may_admit = may_admit
         self._lock = threading.Lock()
         self._admission = threading.Lock()
@@ -45,6 +54,7 @@ class Keeper:
     def keep(self) -> None:
         """One round of everything."""
         self.sync_spark()
+        self._relieve()
         self.set_admission()
         self._tell_sources()
 
@@ -62,6 +72,14 @@ class Keeper:
             for inbox in self._ground.inboxes.values():
                 (inbox.resume_admission if is_open else inbox.pause_admission)()
             self._admits = is_open
+
+    def _relieve(self) -> None:
+        """Have a sink detached for which alone a full outbox has waited long enough."""
+        if self._relief is not None:
+            used = self._ground.outbox.retained().nbytes
+            name = self._relief.due(used, self._delivery.holding_back(), time.monotonic())
+            if name is not None:
+                self._delivery.detach(name)
 
     def sync_spark(self) -> None:
         """Make Spark's newest finished batch survive a loss of power, then let the inboxes forget what it read."""

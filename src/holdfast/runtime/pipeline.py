@@ -182,6 +182,10 @@ class Pipeline:
         """Go on after a pause."""
         self.engine.resume()
 
+    def attach(self, sink: str) -> None:
+        """Deliver again to a sink that was detached, from where the outbox still is; what it missed stays on record."""
+        self.engine.attach(sink)
+
     def status(self) -> PipelineStatus:
         """Where everything stands."""
         return self.engine.status()

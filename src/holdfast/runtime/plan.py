@@ -47,6 +47,8 @@ class Quotas:
     """Bytes per source; capture waits."""
     outbox: int | None = 4096 * _MIB
     """Bytes; Spark is given no new batch."""
+    detach_after: timedelta = timedelta(seconds=10)
+    """How long a full outbox waits for an optional sink before it is detached, unless the sink is to block."""
 
 
 @dataclass(frozen=True)

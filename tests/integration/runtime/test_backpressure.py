@@ -10,11 +10,11 @@ from tests.support.crash.orders import orders
 from tests.support.crash.reconcile import table_numbers
 from tests.support.engine_pipelines import Watched, finish, impatient, started, wait_until
 from tests.support.local_pipelines import passed
+from tests.support.weighing import Gauge
 
 from holdfast import BatchLimits, Generator, Pipeline, Quotas, Sqlite
 from holdfast.capture import Capture, CaptureState
 from holdfast.log import Inbox
-from holdfast.model.steps import Step
 from holdfast.testing import LocalProcessor
 
 if TYPE_CHECKING:
@@ -29,26 +29,6 @@ ALL_OF_IT = 2_300_000
 """Bytes of all events as they are captured."""
 
 
-class Gauge:
-    """Weighs the files with rows in a pipeline's directory whenever one of them has grown."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self.peak = 0
-
-    def __call__(self, step: str, /) -> None:
-        if step in (Step.INBOX_INDEXED, Step.PART_WRITTEN):
-            files = [*self._directory.glob("inbox/*/segments/*"), *self._directory.glob("outbox/parts/*")]
-            self.peak = max(self.peak, sum(map(size, files)))
-
-
-def size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:  # it was trimmed meanwhile
-        return 0
-
-
 class Blocked:
     """A pipeline whose one sink takes nothing, until capture has to wait."""
 
@@ -57,7 +37,9 @@ class Blocked:
         self.sink = Watched(Sqlite(directory / "sink.db", table="orders"))
         self.sink.down.set()
         self.source = Generator("orders", events=EVENTS, transactions=transactions, chunk=AT_ONCE)
-        self.gauge = Gauge(directory / "pipeline")
+        self.gauge = Gauge(
+            directory / "pipeline" / "inbox" / "orders" / "segments", directory / "pipeline" / "outbox" / "parts"
+        )
         self.whole = (
             Pipeline("orders", directory=directory / "pipeline")
             .read(self.source)
