@@ -71,6 +71,10 @@ class MemoryOutbox:
         with self._lock:
             return [batch for batch in self.published if batch.oseq > max(after, self.forgotten)]
 
+    def positions_at(self, oseq: int) -> Mapping[str, Position]:
+        with self._lock:
+            return next((batch.positions for batch in self.published if batch.oseq == oseq), {})
+
     def read(self, oseq: int) -> pa.Table:
         with self._lock:
             self.reads.append(oseq)

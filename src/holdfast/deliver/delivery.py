@@ -19,7 +19,7 @@ from holdfast.deliver.deadletters import LaneDeadLetters
 from holdfast.deliver.keeping import CursorKeeper
 from holdfast.deliver.lane import DeliveryLane
 from holdfast.deliver.membership import Membership
-from holdfast.deliver.opening import read_what_is_known
+from holdfast.deliver.opening import read_what_is_known, told_what_is_missing
 from holdfast.deliver.operations import Operations
 from holdfast.deliver.reading import Reader
 from holdfast.deliver.roster import Roster
@@ -28,7 +28,7 @@ from holdfast.deliver.status import DeliveryStatus, picture
 from holdfast.deliver.telling import Teller
 from holdfast.ledger.ledger import Phase
 from holdfast.ledger.policy import Policy, Required
-from holdfast.model.errors import LifecycleRefused
+from holdfast.model.errors import LifecycleRefused, NotRetained
 from holdfast.model.steps import StepHook, no_hook
 
 if TYPE_CHECKING:
@@ -156,7 +156,10 @@ class Delivery:
 
     def add_sink(self, spec: SinkSpec) -> None:
         """Deliver to one more sink from now on. It is added when its cursor is on disk."""
-        self._membership.add(spec)
+        try:
+            self._membership.add(spec)
+        except NotRetained as refusal:
+            raise told_what_is_missing(refusal, self._outbox) from None
 
     def remove_sink(self, name: str) -> StopRecord:
         """Deliver no more to a sink, and hold nothing back for it. Returns what it leaves undone."""
@@ -227,7 +230,10 @@ class Delivery:
         known = read_what_is_known(self._store, self._outbox, batches)
         lanes = self._roster.open(self._roster.attached(self._sinks, known.cursors))
         self._core.rows_of = {batch.oseq: batch.rows for batch in batches}
-        self._roster.begin(lanes, known, self._sources, self._policy)
+        try:
+            self._roster.begin(lanes, known, self._sources, self._policy)
+        except NotRetained as refusal:
+            raise told_what_is_missing(refusal, self._outbox) from None
         self._conductor.execute_first()
 
     def _has_hope_of_answers(self) -> bool:

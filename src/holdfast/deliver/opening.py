@@ -62,7 +62,7 @@ def cursors_of(lanes: Iterable[DeliveryLane], known: Cursors) -> dict[str, int]:
 
 def prepare_new_lane(lane: DeliveryLane, known: Resume) -> None:
     """Before our cursors name a lane for the first time: let its sink say where the lane begins."""
-    if lane.name in known.cursors.delivered or (lane.spec.start is Start.EARLIEST and not lane.is_open):
+    if lane.name in known.cursors.delivered or (_is_from_the_first(lane) and not lane.is_open):
         return
     if not lane.is_open:
         raise Transient(
@@ -101,6 +101,27 @@ def add_lane(lane: DeliveryLane, ledger: Ledger) -> LaneStart:
     if start.route is Route.NOT_RETAINED:
         raise _not_retained(lane, start.delivered, ledger.batches.released)
     return ledger.add_lane(lane.spec.lane(), sink_cursor=held.get(lane.name))
+
+
+def told_what_is_missing(refusal: NotRetained, outbox: Outbox) -> NotRetained:
+    """The refusal of a sink that needs batches which are gone, with the events that were in them."""
+    missing = refusal.context.get("missing")
+    ends = outbox.positions_at(missing[1]) if isinstance(missing, tuple) else {}
+    if not ends:
+        return refusal
+    events = ", ".join(f"{source} up to {end}" for source, end in sorted(ends.items()))
+    return NotRetained(
+        f"{refusal.what} They came from {events}.",
+        kept=refusal.kept,
+        remedy=refusal.remedy,
+        **refusal.context,
+        positions=ends,
+    )
+
+
+def _is_from_the_first(lane: DeliveryLane) -> bool:
+    start = lane.spec.start
+    return isinstance(start, Start) and start.is_from_the_first
 
 
 def _open(lane: DeliveryLane) -> int | None:

@@ -48,6 +48,9 @@ class Outbox(Protocol):
     def batches(self, after: int = 0) -> Sequence[PublishedBatch]:
         """What it still has, ascending."""
 
+    def positions_at(self, oseq: int) -> Mapping[str, Position]:
+        """Where the sources stood after a batch, also when it is gone; nothing when it is on record no more."""
+
     def read(self, oseq: int) -> pa.Table:
         """The rows of a batch, verified and in order."""
 

@@ -26,8 +26,15 @@ class Start(Enum):
 
     EARLIEST = "earliest"
     """With the first batch there ever was; refused when that is no longer kept."""
+    SNAPSHOT = "snapshot"
+    """With the present content, then what comes. The content of a log is all of it, so that is the first batch too."""
     NOW = "now"
     """With the next batch that is created."""
+
+    @property
+    def is_from_the_first(self) -> bool:
+        """Whether the lane is owed every batch there ever was."""
+        return self is not Start.NOW
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,9 +86,9 @@ def lane_start(spec: LaneSpec, known: Resume) -> LaneStart:
 
 def _first_batch_owed(spec: LaneSpec, delivered: int) -> int:
     """For a lane that we know nothing of: a sink that began at the earliest batch has had all up to its cursor."""
-    if spec.start is Start.NOW:
-        return delivered
-    return 0 if spec.start is Start.EARLIEST else min(spec.start, delivered)
+    if isinstance(spec.start, int):
+        return min(spec.start, delivered)
+    return 0 if spec.start.is_from_the_first else delivered
 
 
 def _route(delivered: int, ours: int | None, known: Resume) -> Route:
@@ -104,7 +104,7 @@ def _route(delivered: int, ours: int | None, known: Resume) -> Route:
 def _first_start(spec: LaneSpec, known: Resume) -> int:
     if spec.start is Start.NOW:
         return known.last_oseq
-    after = 0 if spec.start is Start.EARLIEST else spec.start
+    after = spec.start if isinstance(spec.start, int) else 0
     if after < known.trimmed:
         raise _not_retained(spec.name, after, known.trimmed)
     return _published(after, f"The start of lane {spec.name!r}", known)
@@ -127,7 +127,7 @@ def attached_start(spec: LaneSpec, delivered: int, known: Resume) -> LaneStart:
 def _not_retained(lane: str, after: int, trimmed: int) -> NotRetained:
     return NotRetained(
         f"Lane {lane!r} is to start after batch {after}, but batches {after + 1} to {trimmed} are gone.",
-        remedy="Start it at `now`, after a later batch, or recompute what is missing from the inbox first.",
+        remedy=f"Start it at `now` or after batch {trimmed}, and fill the sink with what came before by other means.",
         lane=lane,
         missing=(after + 1, trimmed),
     )

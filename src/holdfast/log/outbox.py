@@ -26,8 +26,11 @@ from holdfast.model.errors import BatchDiverged, NotInLog
 from holdfast.model.steps import Step, StepHook, no_hook
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from typing import Self
+
+    from holdfast.model.positions import Position
 
 NAME = "outbox"
 
@@ -95,6 +98,11 @@ class Outbox(Closing):
         if not found:
             raise self._not_there(oseq)
         return found[0]
+
+    def positions_at(self, oseq: int) -> Mapping[str, Position]:
+        """Where the sources stood after a batch, also when it is gone; nothing when it is on record no more."""
+        with self._lock, self._index.reading() as db:
+            return next((batch.positions for batch in rows.select(db, "oseq = ?", oseq)), {})
 
     def find(self, batch_id: int, generation: int | None = None) -> Published | None:
         """The batch under which Spark's batch was published, if it was; its parts may be gone."""

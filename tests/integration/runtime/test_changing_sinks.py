@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.crash.reconcile import file_numbers, table_numbers
-from tests.support.engine_pipelines import Tap, Watched, finish, impatient, started, wait_until
+from tests.support.engine_pipelines import SOON, Tap, Watched, finish, impatient, started, wait_until
 from tests.support.local_pipelines import passed
 
-from holdfast import BatchLimits, Files, Generator, Pace, Pipeline, Quotas, SinkSpec, Sqlite
+from holdfast import BatchLimits, Files, Generator, Pace, Pipeline, Quotas, SinkSpec, Sqlite, Until
 from holdfast.capture import CaptureState
 from holdfast.ledger import Start
 from holdfast.model.errors import NotRetained
@@ -74,12 +74,16 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
+FROM_THE_FIRST = pytest.mark.parametrize("start", [Start.EARLIEST, Start.SNAPSHOT])
+
+
 @pytest.mark.req("X14")
-def test_a_sink_that_is_added_to_start_at_the_earliest_batch_gets_everything(world: World) -> None:
+@FROM_THE_FIRST
+def test_a_sink_that_is_added_to_start_with_the_first_batch_gets_everything(world: World, start: Start) -> None:
     world.archive.down.set()
     with started(world.whole):
         world.bring(EARLY, "table")
-        world.delivery.add_sink(world.late_spec(Start.EARLIEST))
+        world.delivery.add_sink(world.late_spec(start))
         world.bring(LATE, "table", "late")
     assert world.late_numbers() == passed(LATE)
 
@@ -105,15 +109,41 @@ def test_a_sink_that_is_added_to_start_after_a_batch_gets_what_follows_it(world:
 
 
 @pytest.mark.req("X14")
-def test_a_sink_that_needs_what_is_gone_is_refused_and_nothing_else_is_disturbed(world: World) -> None:
+@FROM_THE_FIRST
+def test_a_sink_that_needs_what_is_gone_is_refused_with_what_is_missing(world: World, start: Start) -> None:
     with started(world.whole):
         world.bring(EARLY, "table", "archive")
         wait_until(lambda: world.whole.engine.ground.outbox.trimmed() > 0, "batches are gone")
-        with pytest.raises(NotRetained):
-            world.delivery.add_sink(world.late_spec(Start.EARLIEST))
+        with pytest.raises(NotRetained) as refusal:
+            world.delivery.add_sink(world.late_spec(start))
         world.source.open_to = LATEST
-        finish(world.whole)
+        assert world.whole.wait(until=Until.CAUGHT_UP, timeout=SOON)
         assert "late" not in world.whole.status().delivery.lanes
+        first, last = missing_in(refusal.value)
+        published = {batch.oseq: batch for batch in world.whole.engine.ground.outbox.remembered()}
+    assert first == 1
+    assert refusal.value.context["positions"] == published[last].positions
+    assert table_numbers(world.directory / "sink.db") == passed(LATEST)
+
+
+def missing_in(refusal: NotRetained) -> tuple[int, int]:
+    missing = refusal.context["missing"]
+    assert isinstance(missing, tuple)
+    return missing
+
+
+@pytest.mark.req("X14")
+@FROM_THE_FIRST
+def test_a_start_with_a_new_sink_that_needs_what_is_gone_is_refused_too(world: World, start: Start) -> None:
+    with started(world.whole):
+        newest = world.bring(EARLY, "table", "archive")
+        wait_until(lambda: world.whole.engine.ground.outbox.trimmed() == newest, "batches are gone")
+    with pytest.raises(NotRetained, match="They came from orders up to") as refusal:
+        world.whole.write(world.late_spec(start)).start()
+    assert missing_in(refusal.value) == (1, newest)
+    world.source.open_to = LATEST
+    with started(world.whole):
+        finish(world.whole)
     assert table_numbers(world.directory / "sink.db") == passed(LATEST)
 
 
