@@ -39,8 +39,9 @@ PUBLIC = {
     """,
     "holdfast.config": "Alteration Change Document Effect Place Problem compare find_problems json_schema load",
     "holdfast.log": """
-        Appended Chunk DeadLetterEntry DeadLetterLog Digest Inbox InboxReader Keep Limits NewBatch Outbox PartRef
-        Published Retained Trimmed clip entry_id part_name read_chunk read_part write_part
+        Appended Chunk DeadLetterEntry DeadLetterFilter DeadLetterLimits DeadLetterLog DeadLetterStatus Digest
+        EntryState Fate Gone Inbox InboxReader Keep Limits Listed NewBatch Outbox Overflow PartRef Published Retained
+        Trimmed Where clip entry_id part_name read_chunk read_part write_part
     """,
     "holdfast.deliver": """
         BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus LaneIdentity LaneState

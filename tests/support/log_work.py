@@ -9,11 +9,15 @@ import pyarrow as pa
 
 from holdfast.log import (
     DeadLetterEntry,
+    DeadLetterFilter,
+    DeadLetterLimits,
     DeadLetterLog,
     Digest,
+    EntryState,
     Inbox,
     NewBatch,
     Outbox,
+    Overflow,
     part_name,
     write_part,
 )
@@ -89,20 +93,20 @@ def publish(directory: Path, hook: StepHook, tell: Callable[[], None], *, epoch:
                 outbox.release(oseq - 2)
 
 
-def entry(ordinal: int) -> DeadLetterEntry:
+def entry(ordinal: int, **changes: object) -> DeadLetterEntry:
     """A dead letter of the row at this place."""
-    return DeadLetterEntry.of(
-        time=datetime(2026, 1, 1, tzinfo=UTC),
-        pipeline="p",
-        stage="sink:a",
-        oseq=7,
-        ordinal=ordinal,
-        error_kind="Rejected",
-        error_code="HF-404",
-        message="no",
-        attempts=3,
-        payload=b"{}",
-    )
+    values: dict[str, object] = {
+        "time": datetime(2026, 1, 1, tzinfo=UTC),
+        "pipeline": "p",
+        "stage": "sink:a",
+        "oseq": 7,
+        "error_kind": "Rejected",
+        "error_code": "HF-404",
+        "message": "no",
+        "attempts": 3,
+        "payload": b"{}",
+    }
+    return DeadLetterEntry.of(ordinal=ordinal, **(values | changes))  # type: ignore[arg-type]
 
 
 def bury(directory: Path, hook: StepHook, tell: Callable[[], None], *, epoch: int) -> None:
@@ -111,3 +115,18 @@ def bury(directory: Path, hook: StepHook, tell: Callable[[], None], *, epoch: in
         for group in ((1,), (1, 2, 3)):
             dead.put([entry(ordinal) for ordinal in group])
             tell()
+
+
+def see_to(directory: Path, hook: StepHook, tell: Callable[[], None], *, epoch: int) -> None:
+    """Put five dead letters where four have room, acknowledge two, look through all, and let all go."""
+    limits = DeadLetterLimits(4, overflow=Overflow.DROP_OLDEST)
+    with DeadLetterLog.open(directory, epoch=epoch, limits=limits, hook=hook) as dead:
+        for ordinal in range(1, 6):
+            dead.put([entry(ordinal)])
+        chosen = DeadLetterFilter(ids={entry(2).entry_id, entry(3).entry_id})
+        dead.mark(chosen, EntryState.ACKED)
+        tell()
+        dead.review(5)
+        dead.remove(chosen)
+        tell()
+        dead.remove(DeadLetterFilter())

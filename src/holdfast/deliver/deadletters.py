@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from holdfast.log.dead_entry import DeadLetterEntry
+from holdfast.log.dead_entry import SINK, DeadLetterEntry, packed
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from holdfast.deliver.classify import Reason
     from holdfast.deliver.clock import Clock
     from holdfast.deliver.ports import DeadLetters
@@ -30,7 +30,7 @@ class LaneDeadLetters:
         self._log = log
         self._pipeline = pipeline
         self._clock = clock
-        self.stage = f"sink:{lane}"
+        self.stage = f"{SINK}{lane}"
 
     def rejected(self, oseq: int) -> frozenset[int]:
         """The ordinals of the batch that were rejected before, in this life or an earlier one."""
@@ -61,18 +61,11 @@ class LaneDeadLetters:
                 error_code=reason.code,
                 message=reason.message,
                 attempts=attempts,
-                payload=_as_stream(row),
+                payload=packed(row),
+                event_id=_text(row, "event_id"),
                 position=_text(row, "position"),
                 event_schema_version=_number(row, "schema_version"),
             )
-
-
-def _as_stream(row: pa.Table) -> bytes:
-    """One row as an Arrow IPC stream: its types travel with it."""
-    buffer = pa.BufferOutputStream()
-    with pa.ipc.new_stream(buffer, row.schema) as writer:
-        writer.write_table(row)
-    return bytes(buffer.getvalue())
 
 
 def _text(row: pa.Table, column: str) -> str | None:

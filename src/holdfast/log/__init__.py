@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from holdfast.log.dead import DeadLetterLog
 from holdfast.log.dead_entry import DeadLetterEntry, entry_id
+from holdfast.log.dead_limits import DeadLetterLimits, Overflow
+from holdfast.log.dead_values import DeadLetterFilter, DeadLetterStatus, EntryState, Fate, Gone, Listed, Where
 from holdfast.log.inbox import Inbox
 from holdfast.log.outbox import Outbox
 from holdfast.log.parts import part_name, read_part, write_part
@@ -15,18 +17,27 @@ __all__ = [
     "Appended",
     "Chunk",
     "DeadLetterEntry",
+    "DeadLetterFilter",
+    "DeadLetterLimits",
     "DeadLetterLog",
+    "DeadLetterStatus",
     "Digest",
+    "EntryState",
+    "Fate",
+    "Gone",
     "Inbox",
     "InboxReader",
     "Keep",
     "Limits",
+    "Listed",
     "NewBatch",
     "Outbox",
+    "Overflow",
     "PartRef",
     "Published",
     "Retained",
     "Trimmed",
+    "Where",
     "clip",
     "entry_id",
     "part_name",

@@ -1,85 +1,226 @@
 """The dead letters of a pipeline: rows that can never be processed or delivered, kept with the reason.
 
 Putting an entry twice changes nothing. What is put is durable when `put` returns, and only then may a cursor pass the
-row.
+row. How many entries there may be is bounded, and every one that goes is counted and leaves its id behind for a while.
 """
 
 from __future__ import annotations
 
-from threading import RLock
+from collections import Counter
+from contextlib import contextmanager
+from datetime import timedelta
+from threading import Condition
 from typing import TYPE_CHECKING
 
-from holdfast.log import dead_index as rows
-from holdfast.log.dead_entry import from_batch, to_batch
+from holdfast.log import dead_index as tables
+from holdfast.log import dead_queries as queries
+from holdfast.log.dead_limits import DeadLetterLimits, Overflow, admission
+from holdfast.log.dead_store import DeadStore
+from holdfast.log.dead_values import ANY, DONE, DeadLetterFilter, DeadLetterStatus, Fate
 from holdfast.log.opening import Owner
-from holdfast.log.segment import decode, encode, read_place
-from holdfast.log.segmented import Kind, SegmentedLog, Steps
 from holdfast.model.clock import Clock, utc_now
 from holdfast.model.closing import Closing
-from holdfast.model.steps import Step, StepHook, no_hook
+from holdfast.model.errors import DeadLettersFull, HoldfastError
+from holdfast.model.steps import StepHook, no_hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
     from typing import Self
 
     from holdfast.log.dead_entry import DeadLetterEntry
+    from holdfast.log.dead_store import Survey
+    from holdfast.log.dead_values import EntryState, Gone, Listed, Reviewed, Where
 
-_DEAD_LETTERS = Kind(
-    layout=rows.LAYOUT,
-    steps=Steps(Step.DEAD_LETTER_WRITE, Step.DEAD_LETTER_FSYNC, Step.DEAD_LETTER_INDEX, Step.DEAD_LETTER_WRITTEN),
-    lengths=rows.segment_lengths,
-    recover=lambda _: None,
-)
+_PAGE = 500
+GONE_FOR = timedelta(days=7)
+GONE_AT_MOST = 100_000
+"""So long, and so many, entries that are gone are listed."""
+COUNTED_FOR = timedelta(days=7)
+"""So far back it is known in which minute a row was given up."""
 
 
 class DeadLetterLog(Closing):
     """The one writer of the dead letters, and their reader. Any thread of its process may call its methods."""
 
-    def __init__(self, log: SegmentedLog) -> None:
-        self._log = log
-        self._lock = RLock()
-        self.uuid = log.identity.uuid
+    def __init__(self, store: DeadStore, limits: DeadLetterLimits) -> None:
+        self._store = store
+        self._index = store.log.index
+        self._limits = limits
+        self._changed = Condition()
+        self._is_closed = False
+        self.uuid = store.log.identity.uuid
 
     @classmethod
-    def open(cls, directory: Path, *, epoch: int, hook: StepHook = no_hook, clock: Clock = utc_now) -> Self:
+    def open(
+        cls,
+        directory: Path,
+        *,
+        epoch: int,
+        limits: DeadLetterLimits | None = None,
+        hook: StepHook = no_hook,
+        clock: Clock = utc_now,
+    ) -> Self:
         """Make or reopen the dead letters, as the owner of this epoch; refusals as for `Inbox.open`."""
-        return cls(SegmentedLog(directory, _DEAD_LETTERS, name="dead letters", owner=Owner(epoch, hook, clock)))
+        return cls(DeadStore(directory, Owner(epoch, hook, clock)), limits or DeadLetterLimits())
 
-    def put(self, entries: Sequence[DeadLetterEntry]) -> int:
-        """Record entries that are not recorded yet; how many that were. They are durable when this returns."""
-        with self._lock:
-            with self._log.index.reading() as db:
-                known = rows.known(db, (entry.entry_id for entry in entries))
-            new = {entry.entry_id: entry for entry in entries if entry.entry_id not in known}
-            if new:
-                self._write(list(new.values()))
-            return len(new)
+    # Giving rows up
+
+    def put(self, entries: Sequence[DeadLetterEntry], *, timeout: float | None = 0.0) -> int:
+        """Record entries about which nothing was decided yet; how many were. They are durable when this returns.
+
+        When there is no room for all of them, the policy decides. If that is to wait, some may be recorded before
+        `DeadLettersFull` is raised: put all of them again later.
+
+        :param timeout: how many seconds to wait for room; None for ever.
+        """
+        with self._changed:
+            pending, recorded = entries, 0
+            while pending := self._store.undecided(pending):
+                decided = admission(self._limits, kept=self._kept, done=self._done, new=len(pending))
+                self._store.record(pending, decided)
+                recorded, pending = recorded + decided.taken, pending[decided.taken :]
+                if pending and self._limits.overflow is Overflow.REJECT:
+                    self._store.refuse(pending)
+                    break
+                if pending and not self._changed.wait_for(self._has_room, timeout):
+                    raise self._full(len(pending))
+            return recorded
 
     def rejected(self, stage: str, oseq: int) -> frozenset[int]:
-        """The places of the rows of a batch that were given up at a stage."""
-        with self._lock, self._log.index.reading() as db:
-            return rows.rejected(db, stage, oseq)
+        """The places of the rows of a batch that were given up at a stage, also when their entries are gone."""
+        with self._changed, self._index.reading() as db:
+            return queries.rejected(db, stage, oseq)
+
+    def refused(self, stage: str, oseq: int) -> frozenset[int]:
+        """The places of those rows for whose entries there was no room, so that they were dropped on purpose."""
+        with self._changed, self._index.reading() as db:
+            return queries.refused(db, stage, oseq)
+
+    def sweep(self, *, released: int) -> int:
+        """Let go what is too old, and forget what is gone for long; how many entries went.
+
+        :param released: no lane is ever brought a batch up to this one again.
+        """
+        now, expired = self._store.log.owner.clock(), 0
+        if self._limits.max_age:
+            expired = self.remove(DeadLetterFilter(until=now - self._limits.max_age), Fate.EXPIRED)
+        with self._changed, self._index.committing() as db:
+            tables.forget_gone(db, before=now - GONE_FOR, beyond=GONE_AT_MOST, released=released)
+            tables.fold(db, now - COUNTED_FOR)
+        return expired
+
+    # Looking at them
 
     def count(self) -> int:
         """How many entries there are."""
-        with self._lock, self._log.index.reading() as db:
-            return rows.count(db)
+        with self._changed:
+            return self._kept
+
+    def counts(self, chosen: DeadLetterFilter = ANY, *, after: int = 0) -> dict[Where, int]:
+        """How many entries are meant, by stage and kind, behind number `after`."""
+        with self._changed, self._index.reading() as db:
+            return queries.counts(db, chosen, after=after)
+
+    def select(self, chosen: DeadLetterFilter = ANY, *, after: int = 0, limit: int = -1) -> list[Listed]:
+        """The entries that are meant, behind number `after`, in the order in which they were put."""
+        with self._changed, self._index.reading() as db:
+            return queries.select(db, chosen, after=after, limit=limit)
+
+    def read(self, listed: Sequence[Listed]) -> list[tuple[Listed, DeadLetterEntry | HoldfastError]]:
+        """The entries, each verified, but for those that went meanwhile. Where one cannot be read stands why."""
+        with self._changed:
+            found = self._store.read(listed)
+        return [(each, found[each.number]) for each in listed if each.number in found]
 
     def entries(self, after: int = 0) -> Iterator[DeadLetterEntry]:
-        """The entries in the order in which they were put, but for the first `after`; verified."""
-        with self._lock, self._log.index.reading() as db:
-            runs = rows.runs(db, after)
-        for first, _, place in runs:
-            data = read_place(self._log.segments / place.file, place.offset, place.length, place.crc32c)
-            yield from from_batch(decode(data).slice(max(after + 1 - first, 0)))
+        """All entries behind number `after`, in the order in which they were put; verified."""
+        while page := self.select(after=after, limit=_PAGE):
+            for _, entry in self.read(page):
+                if isinstance(entry, HoldfastError):
+                    raise entry
+                yield entry
+            after = page[-1].number
+
+    def gone(self, *, after: int = 0, limit: int = 1000) -> list[Gone]:
+        """Entries that are gone, or never were recorded, behind number `after`; those that went last come first."""
+        with self._changed, self._index.reading() as db:
+            return queries.gone(db, after=after, limit=limit)
+
+    def tallies(self, since: datetime | None = None) -> dict[tuple[Where, Fate], int]:
+        """What became of rows from the minute of that time on, or ever: also of those that are gone by now."""
+        with self._changed, self._index.reading() as db:
+            return queries.tallies(db, since)
+
+    def status(self) -> DeadLetterStatus:
+        """Where the dead letters stand."""
+        totals: Counter[Fate] = Counter()
+        for (_, fate), count in self.tallies().items():
+            totals[fate] += count
+        with self._changed:
+            return DeadLetterStatus(self._kept, self._kept - self._done, self._limits, totals)
+
+    # Seeing to them
+
+    def reviewed(self) -> Reviewed:
+        """How far somebody has looked through the entries, and when."""
+        with self._changed, self._index.reading() as db:
+            return queries.reviewed(db)
+
+    def review(self, number: int) -> None:
+        """Somebody has looked through the entries up to this one."""
+        with self._changed:
+            self._store.review(number)
+
+    def mark(self, chosen: DeadLetterFilter, state: EntryState) -> int:
+        """Write down what was done about the entries that are meant; how many they are."""
+        with self._making_room():
+            return self._store.mark(chosen, state)
+
+    def remove(self, chosen: DeadLetterFilter, fate: Fate = Fate.PURGED) -> int:
+        """Let the entries go that are meant; how many they are."""
+        with self._making_room():
+            return self._store.remove(chosen, fate)
+
+    def survey(self) -> Survey:
+        """How many entries are of an older version, and which cannot be read."""
+        with self._changed:
+            return self._store.survey()
+
+    def migrate(self) -> Survey:
+        """Write entries of older versions down as the present one; what `survey` found before."""
+        with self._changed:
+            return self._store.migrate()
 
     def close(self) -> None:
         """Give up the files; what was put stays."""
-        with self._lock:
-            self._log.close()
+        with self._making_room():
+            self._is_closed = True
+            self._store.log.close()
 
-    def _write(self, entries: Sequence[DeadLetterEntry]) -> None:
-        (place,) = self._log.append([encode(to_batch(entries))])
-        with self._log.naming() as db:
-            rows.insert(db, entries, place)
+    @property
+    def _kept(self) -> int:
+        return sum(self._store.kept.values())
+
+    @property
+    def _done(self) -> int:
+        return sum(self._store.kept[state] for state in DONE)
+
+    def _has_room(self) -> bool:
+        return self._kept - self._done < self._limits.max_entries or self._is_closed
+
+    @contextmanager
+    def _making_room(self) -> Iterator[None]:
+        """Hold the lock, and wake whoever waits for room at the end."""
+        with self._changed:
+            yield
+            self._changed.notify_all()
+
+    def _full(self, waiting: int) -> DeadLettersFull:
+        return DeadLettersFull(
+            f"There are {self._kept} dead letters, as many as there may be, and {waiting} more wait.",
+            kept="The rows are neither passed over nor lost; their lane waits.",
+            remedy="See to the entries (reprocess, acknowledge or purge them), or raise max_entries.",
+            waiting=waiting,
+        )

@@ -46,6 +46,10 @@ HoldfastError
 │   ├── Fatal                    HF-405
 │   ├── SinkFenced               HF-406
 │   └── CommitUnknown            HF-407
+├── DeadLetterError
+│   ├── DeadLettersFull          HF-410
+│   ├── EntryDamaged             HF-411
+│   └── UnknownEntry             HF-412
 ├── LogError
 │   ├── LogDamaged               HF-501
 │   ├── LogFenced                HF-502
@@ -81,7 +85,8 @@ HoldfastError
     ├── InvalidDocument          HF-901
     └── DocumentUnreadable       HF-902
 
-Codes by area: 1 values, 2 ledger, 3 checkpoints, 4 delivery, 5 logs, 6 capture, 7 processing, 8 running, 9 documents.
+Codes by area: 1 values, 2 ledger, 3 checkpoints, 4 delivery and dead letters, 5 logs, 6 capture, 7 processing, 8
+running, 9 documents.
 
 A code never changes its meaning and is never used again. The reference page of the codes is generated from the
 docstrings below, so each of them says *when* the error is raised.
@@ -377,6 +382,28 @@ class CommitUnknown(DeliveryError):
     """Raised when a sink may or may not have the batch: its own cursor is read back before anything is sent again."""
 
     code = "HF-407"
+
+
+class DeadLetterError(HoldfastError):
+    """The dead letters cannot do what was asked."""
+
+
+class DeadLettersFull(DeadLetterError):
+    """Raised when there are as many dead letters as may be, and the policy is to wait: the row is not passed over."""
+
+    code = "HF-410"
+
+
+class EntryDamaged(DeadLetterError):
+    """Raised when the payload of a dead letter does not match its checksum; it names the entry."""
+
+    code = "HF-411"
+
+
+class UnknownEntry(DeadLetterError):
+    """Raised when an operation names a dead letter that is not there, or no longer."""
+
+    code = "HF-412"
 
 
 class LogError(HoldfastError):

@@ -22,7 +22,7 @@ def test_the_id_is_made_of_the_decision_alone() -> None:
 
 
 def test_what_is_put_is_there_whole_after_a_restart(tmp_path: Path) -> None:
-    entries = [entry(1), replace(entry(2), position="0/16B3748", event_schema_version=3, payload=b"\x00\xff")]
+    entries = [entry(1), entry(2, position="0/16B3748", event_schema_version=3, payload=b"\x00\xff", event_id="e")]
     with DeadLetterLog.open(tmp_path, epoch=1) as dead:
         assert dead.put(entries) == 2
     with DeadLetterLog.open(tmp_path, epoch=2) as dead:

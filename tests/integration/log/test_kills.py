@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.log import DeadLetterLog, Inbox, InboxReader, Outbox
+from holdfast.log import DeadLetterLog, Fate, Inbox, InboxReader, Outbox
 from holdfast.model.positions import Seq
 from holdfast.model.steps import Step
 from tests.support import log_work as work
@@ -98,3 +98,20 @@ def test_dead_letters_killed_at_any_step_are_there_once(quick_path: Path) -> Non
         with DeadLetterLog.open(directory, epoch=4) as dead:
             assert dead.rejected("sink:a", 7) == {1, 2, 3}
             assert sorted(found.ordinal for found in dead.entries()) == [1, 2, 3]
+
+
+def test_dead_letters_killed_while_somebody_sees_to_them_are_all_somewhere(quick_path: Path) -> None:
+    steps = DEAD | {Step.DEAD_LETTER_MARK, Step.DEAD_LETTER_TRIM, Step.DEAD_LETTER_TRIMMED}
+    for directory, told in killed_at_every_step(work.see_to, quick_path, steps):
+        with DeadLetterLog.open(directory, epoch=2) as dead:
+            there, went = [found.ordinal for found in dead.entries()], [each.ordinal for each in dead.gone()]
+            decided = sorted([*there, *went])
+            assert decided == list(range(1, len(decided) + 1)), "each is there or gone, and only one of the two"
+            assert sum(dead.status().totals.values()) == len(decided) + len(went)
+            assert told == 0 or dead.rejected("sink:a", 7) == {1, 2, 3, 4, 5}
+        work.see_to(directory, lambda _: None, lambda: None, epoch=3)
+        with DeadLetterLog.open(directory, epoch=4) as dead:
+            gone = {each.ordinal: each.fate for each in dead.gone()}
+            assert gone == {1: Fate.EVICTED, **dict.fromkeys((2, 3, 4, 5), Fate.PURGED)}
+            assert (dead.count(), dead.reviewed().number) == (0, 5)
+        assert segment_files(directory) == [], "no file is left that nobody needs"
