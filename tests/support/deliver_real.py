@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from holdfast.deliver import SinkSpec
     from holdfast.ledger import Cursors
-    from holdfast.log import Published
+    from holdfast.log import DeadLetterLimits, Published
     from holdfast.model.positions import Position
 
 
@@ -69,12 +69,12 @@ class RealWorld:
     told: list[Position] = field(default_factory=list)
     lives: list[Life] = field(default_factory=list)
 
-    def life(self, *sinks: SinkSpec, hook: StepHook = no_hook) -> Life:
+    def life(self, *sinks: SinkSpec, hook: StepHook = no_hook, limits: DeadLetterLimits | None = None) -> Life:
         opened = ExitStack()
         store = opened.enter_context(SqliteStore(self.directory / "checkpoints.db"))
         epoch = store.take_over()
         outbox = opened.enter_context(Outbox.open(self.directory / "outbox", epoch=epoch, hook=hook))
-        dead = opened.enter_context(DeadLetterLog.open(self.directory / "dead", epoch=epoch, hook=hook))
+        dead = opened.enter_context(DeadLetterLog.open(self.directory / "dead", epoch=epoch, limits=limits, hook=hook))
         delivery = Delivery(
             pipeline="shop",
             outbox=outbox,

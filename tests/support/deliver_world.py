@@ -114,6 +114,9 @@ class MemoryDeadLetters:
         with self._lock:
             return frozenset(e.ordinal for e in self.recorded.values() if (e.stage, e.oseq) == (stage, oseq))
 
+    def refused(self, stage: str, oseq: int) -> frozenset[int]:
+        return frozenset()
+
     def places(self, stage: str) -> list[tuple[int, int]]:
         with self._lock:
             return sorted((e.oseq, e.ordinal) for e in self.recorded.values() if e.stage == stage)

@@ -13,6 +13,7 @@ from enum import Enum
 from holdfast.model.errors import (
     CommitStateUnknown,
     CommitUnknown,
+    DeadLettersFull,
     Fatal,
     Fenced,
     HoldfastError,
@@ -81,6 +82,8 @@ def classify_durable(error: Exception) -> Verdict:
         case Fenced() | LogFenced():
             return Verdict.FENCED
         case StoreFull() | StoreUnavailable() | StoreReadOnly() | CommitStateUnknown():
+            return Verdict.LATER
+        case DeadLettersFull():
             return Verdict.LATER
         case LogFull() | LogReadOnly() | LogQuota() | LogUnavailable() | OSError() | MemoryError():
             return Verdict.LATER

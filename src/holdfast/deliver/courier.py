@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.deliver.classify import Verdict, classify, classify_durable, classify_opening, reason_of
 from holdfast.deliver.contract import Ordering
+from holdfast.deliver.retry import RetryPolicy
 from holdfast.model.errors import Fatal
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from holdfast.deliver.rows import Parcel, Unit
 
 logger = logging.getLogger(__name__)
+
+_PACE = RetryPolicy(cap=1.0)
+"""Dead letters that have no room are asked again soon: somebody may have made some."""
 
 
 class Courier:
@@ -128,10 +132,12 @@ class Courier:
         if not reasons:
             return
         lane, attempts = self._lane, job.tries.failed + 1
-        lane.patiently(
-            lambda: lane.dead_letters.record(job.oseq, rows, reasons, attempts=attempts), judge=classify_durable
+        refused = lane.patiently(
+            lambda: lane.dead_letters.record(job.oseq, rows, reasons, attempts=attempts),
+            judge=classify_durable,
+            pace=_PACE,
         )
-        job.reject(reasons)
+        job.reject(reasons, refused=refused)
         logger.warning("lane %s: %d rows of batch %d are dead letters now", lane.name, len(rows), job.oseq)
 
 

@@ -36,14 +36,19 @@ class LaneDeadLetters:
         """The ordinals of the batch that were rejected before, in this life or an earlier one."""
         return self._log.rejected(self.stage, oseq)
 
-    def record(self, oseq: int, rows: Parcel, reasons: Mapping[int, Reason], *, attempts: int) -> None:
-        """Make the rejection of these rows durable.
+    def refused(self, oseq: int) -> frozenset[int]:
+        """Those of them that are dropped on purpose, because there was no room for their entries."""
+        return self._log.refused(self.stage, oseq)
+
+    def record(self, oseq: int, rows: Parcel, reasons: Mapping[int, Reason], *, attempts: int) -> frozenset[int]:
+        """Make the rejection of these rows durable. Returns what `refused` says then.
 
         :param reasons: why, by the ordinal of the row.
         """
         entries = self._entries(oseq, rows, reasons, attempts)
         while some := list(islice(entries, _AT_ONCE)):
             self._log.put(some)
+        return self.refused(oseq)
 
     def _entries(
         self, oseq: int, rows: Parcel, reasons: Mapping[int, Reason], attempts: int

@@ -44,6 +44,8 @@ class Job:
     unit: PoisonUnit
     rejected: frozenset[int] = frozenset()
     """The ordinals that are recorded in the dead letters."""
+    refused: frozenset[int] = frozenset()
+    """Those of them that are dropped on purpose, because the dead letters had no room."""
     in_doubt: bool = False
     """Whether an attempt may have put the batch into the sink without our knowing."""
     suspicion: Suspicion = Suspicion.ALONE
@@ -72,7 +74,8 @@ class Job:
         self.search = None
         self.suspicion = _NEXT.get(self.suspicion, Suspicion.WHOLE)
 
-    def reject(self, ordinals: Iterable[int]) -> None:
-        """These rows are in the dead letters: they are never sent."""
+    def reject(self, ordinals: Iterable[int], *, refused: frozenset[int]) -> None:
+        """These rows are given up: they are never sent."""
         self.rejected = self.rejected | frozenset(ordinals)
+        self.refused = refused
         self.owed = self.parcel.without(self.rejected)

@@ -17,7 +17,7 @@ from holdfast.deliver.classify import Verdict, pause_asked_for, reason_of
 from holdfast.deliver.contract import LaneIdentity
 from holdfast.deliver.core import DeliveryPhase, Halted
 from holdfast.deliver.gate import Gate
-from holdfast.deliver.retry import Tries
+from holdfast.deliver.retry import RetryPolicy, Tries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,6 +43,7 @@ class RowCounts:
     out: int = 0
     dead: int = 0
     filtered: int = 0
+    refused: int = 0
 
 
 class DeliveryLane:
@@ -73,6 +74,8 @@ class DeliveryLane:
         """Whether the lane was removed."""
         self.failure: Exception | None = None
         """Why the lane cannot go on until somebody acts."""
+        self.waiting = 0
+        """How many of its workers wait for a log of ours, as for dead letters that have no room; see `last_error`."""
         self.trying: dict[int, Tries] = {}
         """The batches that are with a worker, and how often each was tried."""
         self.keys_of: dict[int, frozenset[object] | None] = {}
@@ -140,16 +143,39 @@ class DeliveryLane:
             core.news.notify_all()
             self.bell.notify_all()
 
-    def patiently(self, work: Callable[[], T], judge: Callable[[Exception], Verdict]) -> T:
-        """Do something that is no attempt at a batch, again and again until it works or can never work."""
-        tries = Tries(self.spec.retry)
-        while True:
-            try:
-                return work()
-            except Exception as error:
-                self._give_up_unless_it_passes(error, judge(error))
-                tries = tries.after_failure(self.core.clock.monotonic(), self.random, at_least=pause_asked_for(error))
-            self.pause(tries.pause)
+    def patiently(
+        self, work: Callable[[], T], judge: Callable[[Exception], Verdict], *, pace: RetryPolicy | None = None
+    ) -> T:
+        """Do something that is no attempt at a batch, again and again until it works or can never work.
+
+        :param pace: the pauses, when they are not those of the sink.
+        """
+        try:
+            return work()
+        except Exception as error:
+            self._give_up_unless_it_passes(error, judge(error))
+            tries = self._after(error, Tries(pace or self.spec.retry))
+        with self._waiting():
+            while True:
+                self.pause(tries.pause)
+                try:
+                    return work()
+                except Exception as error:
+                    self._give_up_unless_it_passes(error, judge(error))
+                    tries = self._after(error, tries)
+
+    def _after(self, error: Exception, tries: Tries) -> Tries:
+        return tries.after_failure(self.core.clock.monotonic(), self.random, at_least=pause_asked_for(error))
+
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        with self.core.changing():
+            self.waiting += 1
+        try:
+            yield
+        finally:
+            with self.core.changing():
+                self.waiting -= 1
 
     def _give_up_unless_it_passes(self, error: Exception, verdict: Verdict) -> None:
         match verdict:
@@ -193,7 +219,8 @@ class DeliveryLane:
         del self.keys_of[job.oseq]
         self.rows.read += job.published
         self.rows.filtered += job.published - len(job.parcel)
-        self.rows.dead += len(job.parcel) - len(job.owed)
+        self.rows.dead += len(job.parcel) - len(job.owed) - len(job.refused)
+        self.rows.refused += len(job.refused)
         self.rows.out += len(job.owed)
 
     def shares_keys(self, keys: frozenset[object] | None) -> bool:

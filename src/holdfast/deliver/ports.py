@@ -66,3 +66,6 @@ class DeadLetters(Protocol):
 
     def rejected(self, stage: str, oseq: int) -> frozenset[int]:
         """The ordinals of a batch that a stage has rejected."""
+
+    def refused(self, stage: str, oseq: int) -> frozenset[int]:
+        """Those of them for whose entries there was no room, so that they are dropped on purpose."""

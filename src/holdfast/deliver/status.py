@@ -1,7 +1,7 @@
 """What a delivery tells about itself: a consistent picture, taken under its lock.
 
 The numbers of a lane add up at every moment: every batch it was offered is queued, in flight, delivered, rejected or
-abandoned, and every row it read went out, to the dead letters, or along another route.
+abandoned, and every row it read went out, to the dead letters or along another route, or was refused by them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class LaneState(Enum):
     RETRYING = "retrying"
     """An attempt failed and the next one waits."""
     FROZEN = "frozen"
-    """A batch's budget is used up, the breaker is open, or the sink cannot be opened. It is tried again by itself."""
+    """A batch's budget is used up, the breaker is open, the sink cannot be opened, or a log of ours has no room, as the
+    dead letters. It is tried again by itself."""
     CATCHING_UP = "catching up"
     """It moves, and has not yet reached what was newest when it began to."""
     DETACHED = "detached"
@@ -71,6 +72,8 @@ class LaneStatus:
     rows_out: int = 0
     rows_dead: int = 0
     rows_filtered: int = 0
+    rows_refused: int = 0
+    """Dropped on purpose, because the dead letters had no room and were told to refuse."""
     attempts: int = 0
     """How often the batch in the worst state has failed so far."""
     breaker: BreakerState = BreakerState.CLOSED
@@ -89,7 +92,8 @@ class LaneStatus:
     def is_conserved(self) -> bool:
         """Whether every batch and every row is in exactly one place."""
         batches = self.queued + self.in_flight + self.delivered + self.rejected + self.abandoned
-        return self.offered == batches and self.rows_read == self.rows_out + self.rows_dead + self.rows_filtered
+        rows = self.rows_out + self.rows_dead + self.rows_filtered + self.rows_refused
+        return self.offered == batches and self.rows_read == rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +159,7 @@ def _lane(lane: DeliveryLane, ledger: Ledger, core: Core) -> LaneStatus:
         rows_out=lane.rows.out,
         rows_dead=lane.rows.dead,
         rows_filtered=lane.rows.filtered,
+        rows_refused=lane.rows.refused,
         attempts=max((tries.failed for tries in lane.trying.values()), default=0),
         breaker=lane.breaker.state(core.clock.monotonic()),
         last_error=lane.last_error,
@@ -183,7 +188,7 @@ def _state(lane: DeliveryLane, known: Lane, core: Core, stopped: str | None) -> 
         return LaneState.FENCED
     if stopped is not None or core.has_ended:
         return LaneState.STOPPED
-    if not lane.is_open or known.held or any(tried.exhausted for tried in tries):
+    if not lane.is_open or lane.waiting or known.held or any(tried.exhausted for tried in tries):
         return LaneState.FROZEN
     if lane.breaker.state(core.clock.monotonic()) is not BreakerState.CLOSED:
         return LaneState.FROZEN

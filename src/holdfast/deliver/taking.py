@@ -91,6 +91,7 @@ class Taking:
     def _read(self, oseq: int, previous: int) -> Job:
         lane = self._lane
         rows = self._reader.read(oseq)
+        rejected = lane.dead_letters.rejected(oseq)
         return Job(
             oseq,
             max(previous, lane.cursor or 0),
@@ -98,7 +99,8 @@ class Taking:
             published=rows.num_rows,
             tries=Tries(lane.spec.retry),
             unit=lane.spec.poison_unit,
-            rejected=lane.dead_letters.rejected(oseq),
+            rejected=rejected,
+            refused=lane.dead_letters.refused(oseq) if rejected else frozenset(),
         )
 
     def _send_first(self, queued: Queued, job: Job) -> Attempt | None:

@@ -20,6 +20,7 @@ def ids(*bad: str) -> object:
     return lambda row: row["id"] in bad
 
 
+@pytest.mark.req("D9")
 def test_bad_rows_are_dead_letters_and_good_rows_are_delivered_in_order(world: World) -> None:
     world.publish(1, size=100)
     sink = RecordingSink(refuses=ids("1-7", "1-50"))  # type: ignore[arg-type]
@@ -40,6 +41,7 @@ def test_few_probes_find_one_bad_row_in_many(world: World) -> None:
     assert len(sink.calls.delivered) == 2
 
 
+@pytest.mark.req("X8")
 @pytest.mark.parametrize("keeps_cursor", [True, False])
 def test_a_batch_that_is_all_bad_moves_the_cursor_of_a_sink_that_has_one(world: World, keeps_cursor: bool) -> None:
     world.publish(2)
@@ -51,6 +53,7 @@ def test_a_batch_that_is_all_bad_moves_the_cursor_of_a_sink_that_has_one(world: 
     assert sink.vault.batches == ([1, 2] if keeps_cursor else [2])
 
 
+@pytest.mark.req("K9")
 def test_an_exception_that_nobody_translated_is_dead_lettered_and_never_dropped(world: World) -> None:
     world.publish(1)
 
@@ -83,6 +86,7 @@ def test_a_row_that_is_bad_only_beside_another_is_found(world: World) -> None:
     assert world.dead.places("sink:a") == [(1, 2)]
 
 
+@pytest.mark.req("X8", "G9")
 def test_a_batch_that_probes_take_and_delivery_refuses_is_rejected_whole(world: World) -> None:
     world.publish(2)
     no = Rejected("The request is too large.", remedy="Send less.")
@@ -93,6 +97,7 @@ def test_a_batch_that_probes_take_and_delivery_refuses_is_rejected_whole(world: 
     assert sink.vault.values("id") == ["2-0", "2-1", "2-2"]
 
 
+@pytest.mark.req("G9")
 def test_a_sink_that_refuses_a_batch_without_rows_stops_instead_of_going_round_for_ever(world: World) -> None:
     world.publish(1, size=0)
     sink = RecordingSink(before=Errors(Rejected("Nothing in it.", remedy="Send rows.")))
@@ -136,6 +141,7 @@ def test_a_transaction_that_was_recorded_in_part_is_rejected_whole_after_a_resta
     assert world.dead.places("sink:a") == [(1, 2), (1, 3), (1, 4)]
 
 
+@pytest.mark.req("X15")
 def test_the_ordinal_is_the_place_in_the_published_batch_also_behind_a_route(world: World) -> None:
     world.outbox.add(pa.table({"id": ["p", "q", "r", "s"], "route": ["eu", "us", "eu", "us"]}))
     sink = RecordingSink(refuses=ids("s"))  # type: ignore[arg-type]
@@ -162,6 +168,7 @@ def test_a_sink_that_goes_away_while_rows_are_probed_blames_none_of_them(world: 
     assert world.dead.places("sink:a") == [(1, 4)]
 
 
+@pytest.mark.req("X15", "D10")
 def test_dead_letters_that_cannot_be_written_hold_the_cursors(world: World) -> None:
     world.publish(1)
     world.dead.failing = LogFull("The disk is full.", remedy="Make room.")
@@ -172,6 +179,7 @@ def test_dead_letters_that_cannot_be_written_hold_the_cursors(world: World) -> N
     assert (status.lanes["a"].cursor, sink.vault.cursor) == (0, 0)
     assert status.lanes["a"].last_error is not None
     assert status.lanes["a"].last_error.code == "HF-503"
+    assert status.lanes["a"].state is LaneState.FROZEN
     world.dead.failing = None
     world.clock.run_until(lambda: all_on_disk(delivery.status()))
     assert sink.vault.values("id") == ["1-0", "1-2"]
@@ -210,6 +218,7 @@ def test_rows_are_recorded_before_the_sink_moves_over_them(world: World) -> None
     assert order == ["recorded", "delivered"]
 
 
+@pytest.mark.req("D10")
 def test_no_cursor_is_written_past_a_rejection_that_the_dead_letters_do_not_have(world: World) -> None:
     world.publish(1)
     world.dead.put = lambda entries: len(entries)  # type: ignore[method-assign]
