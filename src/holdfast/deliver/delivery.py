@@ -123,13 +123,13 @@ class Delivery:
                 lane.fail_pipeline_if_required()
 
     def published(self, batch: PublishedBatch) -> None:
-        """A batch was added to the outbox. Telling it twice is fine."""
+        """A batch was added to the outbox. Telling it twice is fine, and so is telling of two in the wrong order."""
         core = self._core
         with core.lock:
             core.wait_while_well(core.may_create)
-            if batch.oseq > core.ledger.batches.last_oseq:
-                core.ledger.create(batch.oseq, batch.positions)
-                core.rows_of[batch.oseq] = batch.rows
+            for new in self._unknown_up_to(batch):
+                core.ledger.create(new.oseq, new.positions)
+                core.rows_of[new.oseq] = new.rows
                 core.ring()
 
     def status(self) -> DeliveryStatus:
@@ -235,6 +235,13 @@ class Delivery:
         except NotRetained as refusal:
             raise told_what_is_missing(refusal, self._outbox) from None
         self._conductor.execute_first()
+
+    def _unknown_up_to(self, batch: PublishedBatch) -> Sequence[PublishedBatch]:
+        """The batches that the ledger was not told of; more than one when rows are redelivered beside Spark."""
+        last = self._core.ledger.batches.last_oseq
+        if batch.oseq <= last:
+            return []
+        return [batch] if batch.oseq == last + 1 else self._outbox.batches(after=last)
 
     def _has_hope_of_answers(self) -> bool:
         """Whether a lane that can go on has batches that were sent and are not resolved."""

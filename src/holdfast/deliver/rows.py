@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holdfast.log.redelivery import addressee, unaddressed
 from holdfast.model.errors import Fatal
 
 ROUTE = "route"
@@ -83,6 +84,19 @@ def parcel_of(table: pa.Table, *, only: str | None) -> Parcel:
         )
     routes = table.column(ROUTE).combine_chunks()
     return whole.where(pc.fill_null(pc.equal(routes, only), False))
+
+
+def parcel_for(lane: str, table: pa.Table, *, only: str | None) -> Parcel:
+    """The rows of a published batch that belong to the lane of this name.
+
+    A batch that is addressed to one lane is wholly for that one, whatever the routes of its rows, and has nothing for
+    the others.
+    """
+    to = addressee(table)
+    if to is None:
+        return parcel_of(table, only=only)
+    rows = unaddressed(table)
+    return parcel_of(rows if to == lane else rows.slice(0, 0), only=None)
 
 
 def units_of(parcel: Parcel, unit: PoisonUnit) -> Sequence[Unit]:

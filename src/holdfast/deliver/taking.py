@@ -12,7 +12,7 @@ from holdfast.deliver.classify import Reason, classify_durable
 from holdfast.deliver.contract import Ordering
 from holdfast.deliver.job import Job
 from holdfast.deliver.retry import Tries
-from holdfast.deliver.rows import keys_of, parcel_of, whole_units
+from holdfast.deliver.rows import keys_of, parcel_for, whole_units
 
 if TYPE_CHECKING:
     from holdfast.deliver.breaker import Permit
@@ -95,7 +95,7 @@ class Taking:
         return Job(
             oseq,
             max(previous, lane.cursor or 0),
-            parcel_of(rows, only=lane.spec.only),
+            parcel_for(lane.name, rows, only=lane.spec.only),
             published=rows.num_rows,
             tries=Tries(lane.spec.retry),
             unit=lane.spec.poison_unit,

@@ -40,6 +40,8 @@ class Draft:
     """The seqs in it that end a transaction."""
     position: Position
     """Where the source stands after its last row."""
+    schema: pa.Schema = ENVELOPE
+    """Tells whether the events are here for the first time."""
 
     @property
     def last_seq(self) -> int:
@@ -51,7 +53,7 @@ class Draft:
         """The events with their numbers, as they are stored."""
         numbers = np.arange(self.first_seq, self.last_seq + 1, dtype=np.int64)
         seqs = pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
-        return pa.RecordBatch.from_arrays([seqs, *map(_compact, self.events.columns)], schema=ENVELOPE)
+        return pa.RecordBatch.from_arrays([seqs, *map(_compact, self.events.columns)], schema=self.schema)
 
 
 def check_shape(events: pa.RecordBatch, keys: Sequence[str] | None) -> None:

@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from holdfast.log.admission import admitted, waiting
 from holdfast.log.reader import InboxReader
+from holdfast.log.restoring import as_captured
 from holdfast.log.segment import clip, read_chunk
 from holdfast.log.values import Chunk, Limits
 from holdfast.model.envelope import ENVELOPE_DDL
@@ -131,7 +132,7 @@ class InboxesReader(DataSourceStreamReader):
         """The events of a partition."""
         assert isinstance(partition, Slices)
         for chunk in partition.chunks:
-            yield clip(read_chunk(Path(partition.directory), chunk), partition.after, partition.upto)
+            yield as_captured(clip(read_chunk(Path(partition.directory), chunk), partition.after, partition.upto))
 
     def commit(self, end: dict[str, int]) -> None:
         """Nothing to do: what may be forgotten is decided by declared cursors, after it was synced."""

@@ -18,13 +18,14 @@ from holdfast.log.inbox_store import InboxStore
 from holdfast.log.keys import forget as forget_keys
 from holdfast.log.opening import Owner
 from holdfast.log.pushes import Push
+from holdfast.log.restoring import to_restore
 from holdfast.model.clock import Clock, utc_now
 from holdfast.model.closing import Closing
 from holdfast.model.errors import InvalidAppend, LogQuota
 from holdfast.model.steps import StepHook, no_hook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from concurrent.futures import Future
     from pathlib import Path
     from typing import Self
@@ -101,13 +102,31 @@ class Inbox(Closing):
         with self._lock:
             if events.num_rows:
                 self._wait_for_room(timeout)
-            return self._store.append(events, position, keys)
+            appended = self._store.append(events, position, keys)
+            self._room.notify_all()
+            return appended
+
+    def restore(self, events: Mapping[str, pa.Table], *, timeout: float | None = None) -> Appended:
+        """Let events come back that were dead letters, between two transactions; durable when this returns.
+
+        An event keeps its identity and its `seq`, and is a transaction of its own.
+
+        :param events: by the entry of the dead letters that each was, one row of the schema `ENVELOPE`. The entry is
+            its key: what came back before is left out.
+        :param timeout: how long to wait for room and for the end of a transaction, in seconds, before `LogQuota`.
+        """
+        batch = to_restore(events, self.name)
+        with self._lock:
+            if not self._room.wait_for(self._may_restore, timeout):
+                raise self._no_room()
+            return self._store.restore(batch, list(events))
 
     def forget_unfinished(self) -> None:
         """Forget a transaction that was begun and not ended: its source is about to be read again from `position`."""
         with self._lock:
             if self._store.is_in_transaction:
                 self._store.forget_unfinished()
+                self._room.notify_all()
 
     def push(
         self, events: pa.RecordBatch, *, keys: Sequence[str] | None = None, timeout: float | None = None
@@ -188,11 +207,17 @@ class Inbox(Closing):
 
     def _wait_for_room(self, timeout: float | None) -> None:
         if not self._room.wait_for(self._has_room, timeout):
-            raise LogQuota(
-                f"The inbox of {self.name!r} holds {self._store.state.nbytes} bytes, and its quota is {self._quota}.",
-                remedy="Let its readers go on, trim it, or raise the quota; `retained()` says who holds it.",
-                source=self.name,
-            )
+            raise self._no_room()
+
+    def _no_room(self) -> LogQuota:
+        return LogQuota(
+            f"The inbox of {self.name!r} holds {self._store.state.nbytes} bytes, and its quota is {self._quota}.",
+            remedy="Let its readers go on, trim it, or raise the quota; `retained()` says who holds it.",
+            source=self.name,
+        )
+
+    def _may_restore(self) -> bool:
+        return self._is_closed or (self._has_room() and not self._store.is_in_transaction)
 
     def _has_room(self) -> bool:
         """A transaction that was begun is always let in: to wait in the middle of it would free nothing."""

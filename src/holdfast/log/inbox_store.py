@@ -10,6 +10,7 @@ from holdfast.log.cutting import check_shape, check_values, cut, position_of_tex
 from holdfast.log.inbox_index import LAYOUT, drop_unfinished, insert_chunks, move_state, read_state, segment_lengths
 from holdfast.log.keys import consume, leave_out_repeated
 from holdfast.log.pushes import answers, joined, placed
+from holdfast.log.restoring import RESTORED
 from holdfast.log.retention import forgettable
 from holdfast.log.segment import ROLL_AT, encode
 from holdfast.log.segmented import Kind, SegmentedLog, Steps
@@ -84,6 +85,24 @@ class InboxStore:
         if drafts:
             self._write(drafts, fresh.keys)
         return answers(pushes, fresh.left_out, first)
+
+    def restore(self, events: pa.RecordBatch, keys: Sequence[str]) -> Appended:
+        """Make events durable that were here before. The source stands where it stood."""
+        if self.position is None:
+            raise InvalidAppend(
+                f"The inbox of {self.log.identity.name!r} never had an event, so none can come back to it.",
+                remedy="See that the dead letters and the inbox belong to the same pipeline.",
+                source=self.log.identity.name,
+            )
+        check_values(events)
+        fresh = self._fresh(events, keys)
+        first = self.state.last_seq + 1
+        drafts = [
+            replace(draft, position=self.position, schema=RESTORED) for draft in cut(fresh.events, first, self.position)
+        ]
+        if drafts:
+            self._write(drafts, fresh.keys)
+        return Appended(first, self.state.last_seq, left_out=int(fresh.left_out.sum()))
 
     def trim(self, keep: Keep | None) -> Trimmed:
         """Forget what no declared reader needs: first in the index, then on disk; a crash between is swept later."""

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from threading import RLock
 from typing import TYPE_CHECKING
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+from uuid import UUID
 
 from holdfast.log import outbox_index as rows
 from holdfast.log.disk import remove, sizes
 from holdfast.log.opening import Owner, claim, open_owned
-from holdfast.log.parts import epoch_of_part, read_part
+from holdfast.log.parts import epoch_of_part, part_name, read_parts, write_part
+from holdfast.log.redelivery import addressed, batch_id, redelivery
 from holdfast.log.retention import forgettable
 from holdfast.log.segment import verify_present
-from holdfast.log.values import Keep, NewBatch, Published, Retained
+from holdfast.log.values import Keep, NewBatch, PartRef, Published, Retained
 from holdfast.model.clock import Clock, utc_now
 from holdfast.model.closing import Closing
 from holdfast.model.errors import BatchDiverged, NotInLog
 from holdfast.model.steps import Step, StepHook, no_hook
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Self
+
+    import pyarrow as pa
 
     from holdfast.model.positions import Position
 
@@ -111,15 +111,14 @@ class Outbox(Closing):
             return next(iter(rows.select(db, "generation = ? AND batch_id = ?", number, batch_id)), None)
 
     def newest(self) -> Published | None:
-        """The newest batch of the present generation; its parts may be gone."""
+        """The newest batch of Spark in the present generation; its parts may be gone."""
         with self._lock, self._index.reading() as db:
-            state = rows.read_state(db)
-            return next(iter(rows.select(db, "oseq = ? AND generation = ?", state.last_oseq, state.generation)), None)
+            return rows.newest(db, rows.read_state(db).generation)
 
     def remembered(self) -> list[Published]:
-        """The batches of the present generation that are on record, ascending; the parts of older ones may be gone."""
+        """Spark's batches of the present generation that are on record, ascending; their parts may be gone."""
         with self._lock, self._index.reading() as db:
-            return rows.select(db, "generation = ?", rows.read_state(db).generation)
+            return rows.select(db, "generation = ? AND batch_id >= 0", rows.read_state(db).generation)
 
     def publish(self, batch: NewBatch) -> Published:
         """Make a batch visible to the lanes, in one commit. The same batch again is returned as it was published.
@@ -138,6 +137,26 @@ class Outbox(Closing):
             self._owner.hook(Step.OUTBOX_PUBLISHED)
             return published
 
+    def redeliver(self, table: pa.Table, *, lane: str, entries: Sequence[str]) -> Published | None:
+        """Publish rows that were dead letters once more, for one lane only; None when all of them were before.
+
+        :param entries: the entry of the dead letters that each row was. A row is redelivered once.
+        """
+        with self._lock:
+            with self._index.reading() as db:
+                known, state = rows.redelivered(db, entries), rows.read_state(db)
+            fresh = [place for place, entry in enumerate(entries) if entry not in known]
+            if not fresh:
+                return None
+            oseq = state.last_oseq + 1
+            part = self._written(addressed(table.take(fresh), lane), state.generation, batch_id(oseq))
+            self._owner.hook(Step.OUTBOX_PUBLISH)
+            with self._index.committing() as db:
+                published = rows.insert(db, redelivery(part, lane, oseq), state, self._owner.clock())
+                rows.insert_redelivered(db, [entries[place] for place in fresh], oseq)
+            self._owner.hook(Step.OUTBOX_PUBLISHED)
+            return published
+
     def open_generation(self, *, reason: str, void_after: int | None = None) -> int:
         """Start a new generation, as after a rollback or for a new query. Its number.
 
@@ -151,8 +170,7 @@ class Outbox(Closing):
 
         A batch without parts has no rows and no columns.
         """
-        parts = [read_part(self.parts_directory, part) for part in self.get(oseq).parts]
-        return _in_order(pa.concat_tables(parts)) if parts else pa.table({})
+        return read_parts(self.parts_directory, self.get(oseq).parts)
 
     def release(self, through: int) -> None:
         """Nobody needs batches up to this one any more; they go, unless they are to be kept longer."""
@@ -181,6 +199,11 @@ class Outbox(Closing):
     def _state(self) -> rows.State:
         with self._lock, self._index.reading() as db:
             return rows.read_state(db)
+
+    def _written(self, table: pa.Table, generation: int, batch: int) -> PartRef:
+        epoch, attempt = self._owner.epoch, UUID(self._owner.new_uuid()).int
+        name = part_name(epoch=epoch, generation=generation, batch_id=batch, partition=0, attempt=attempt)
+        return write_part(self.parts_directory, name, table.to_batches(), table.schema, hook=self._owner.hook)
 
     def _take_over(self) -> None:
         """Become the owner, see that all parts are there, and remove those that nobody will ever publish."""
@@ -240,15 +263,3 @@ def _diverged(published: Published, batch: NewBatch) -> BatchDiverged:
         oseq=published.oseq,
         batch_id=batch.batch_id,
     )
-
-
-def _in_order(table: pa.Table) -> pa.Table:
-    """The events of one source by their number, source after source: so the rows of a transaction are neighbours."""
-    if "seq" not in table.column_names:
-        return table
-    is_mixed = "source" in table.column_names and len(pc.unique(table["source"])) > 1
-    seqs = table["seq"].to_numpy()
-    if not is_mixed and bool(np.all(seqs[1:] >= seqs[:-1])):
-        return table
-    keys = ["source", "seq"] if is_mixed else ["seq"]
-    return table.take(pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys]))

@@ -19,7 +19,7 @@ from holdfast.model.positions import from_json, to_json
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
 KIND = "outbox"
@@ -40,6 +40,7 @@ LAYOUT = Layout(
             fingerprint TEXT NOT NULL, starts TEXT NOT NULL, ends TEXT NOT NULL, positions TEXT NOT NULL,
             parts TEXT NOT NULL, rows INTEGER NOT NULL, hash_sum TEXT NOT NULL, published_at INTEGER NOT NULL,
             nbytes INTEGER NOT NULL, is_void INTEGER NOT NULL DEFAULT 0, UNIQUE (generation, batch_id));
+        CREATE TABLE redelivered (entry_id TEXT PRIMARY KEY, oseq INTEGER NOT NULL) WITHOUT ROWID;
     """,
 )
 
@@ -99,6 +100,24 @@ def select(db: sqlite3.Connection, where: str, *values: int) -> list[Published]:
     return [_published(row) for row in found.fetchall()]
 
 
+def newest(db: sqlite3.Connection, generation: int) -> Published | None:
+    """The newest batch of Spark in a generation that is not void."""
+    is_meant = "generation = ? AND batch_id >= 0 AND is_void = 0"
+    where = f"oseq = (SELECT oseq FROM batches WHERE {is_meant} ORDER BY oseq DESC LIMIT 1)"
+    return next(iter(select(db, where, generation)), None)
+
+
+def redelivered(db: sqlite3.Connection, entries: Iterable[str]) -> set[str]:
+    """Those of the entries whose rows were published once more."""
+    statement = "SELECT r.entry_id FROM json_each(?) j CROSS JOIN redelivered r ON r.entry_id = j.value"
+    return {entry for (entry,) in db.execute(statement, (json.dumps(list(entries)),))}
+
+
+def insert_redelivered(db: sqlite3.Connection, entries: Iterable[str], oseq: int) -> None:
+    """Remember that the rows of these entries were published once more."""
+    db.executemany("INSERT INTO redelivered VALUES (?, ?)", [(entry, oseq) for entry in entries])
+
+
 def named_parts(db: sqlite3.Connection, after: int, upto: int) -> dict[str, int]:
     """The parts of the batches in a range, void ones included, with their lengths."""
     rows = db.execute("SELECT parts FROM batches WHERE oseq > ? AND oseq <= ?", (after, upto)).fetchall()
@@ -113,6 +132,7 @@ def open_generation(db: sqlite3.Connection, reason: str, void_after: int | None,
     db.execute("UPDATE state SET generation = ?", (generation,))
     if void_after is not None:
         db.execute("UPDATE batches SET is_void = 1 WHERE oseq > ?", (void_after,))
+        db.execute("DELETE FROM redelivered WHERE oseq > ?", (void_after,))
     return generation
 
 
@@ -132,9 +152,10 @@ def retained(db: sqlite3.Connection) -> Retained:
 
 
 def forget_parts(db: sqlite3.Connection, through: int) -> None:
-    """Forget that batches up to this one have parts, and the rows that are too old to be of use."""
+    """Forget that batches up to this one have parts, and the rows of Spark's batches that are too old to be of use."""
     db.execute("UPDATE state SET trimmed = ?", (through,))
-    db.execute("DELETE FROM batches WHERE oseq <= min(?, (SELECT last_oseq FROM state) - ?)", (through, KEPT_ROWS))
+    oldest = "SELECT oseq FROM batches WHERE batch_id >= 0 ORDER BY oseq DESC LIMIT 1 OFFSET ?"
+    db.execute(f"DELETE FROM batches WHERE oseq <= min(?, ({oldest}))", (through, KEPT_ROWS))
 
 
 def _published(row: tuple[Any, ...]) -> Published:

@@ -12,7 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import google_crc32c
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from holdfast.disk.files import sync_directory
 from holdfast.log.oserrors import disk_error
@@ -22,7 +24,7 @@ from holdfast.model.errors import InvalidAppend
 from holdfast.model.steps import Step, StepHook, no_hook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 _NAME = re.compile(r"part-(\d+)-.+\.arrow")
@@ -71,6 +73,12 @@ def read_part(directory: Path, part: PartRef) -> pa.Table:
         return reader.read_all()
 
 
+def read_parts(directory: Path, parts: Sequence[PartRef]) -> pa.Table:
+    """The rows of all parts of a batch, verified and in order: part by part, and by `seq` if they have one."""
+    tables = [read_part(directory, part) for part in parts]
+    return _in_order(pa.concat_tables(tables)) if tables else pa.table({})
+
+
 def _stream(file: _PartFile, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> tuple[int, int]:
     rows = nbytes = 0
     with pa.PythonFile(file, mode="w") as out, pa.ipc.new_stream(out, schema) as writer:
@@ -79,6 +87,18 @@ def _stream(file: _PartFile, batches: Iterable[pa.RecordBatch], schema: pa.Schem
             rows += batch.num_rows
             nbytes += batch.nbytes
     return rows, nbytes
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    """The events of one source by their number, source after source: so the rows of a transaction are neighbours."""
+    if "seq" not in table.column_names:
+        return table
+    is_mixed = "source" in table.column_names and len(pc.unique(table["source"])) > 1
+    seqs = table["seq"].to_numpy()
+    if not is_mixed and bool(np.all(seqs[1:] >= seqs[:-1])):
+        return table
+    keys = ["source", "seq"] if is_mixed else ["seq"]
+    return table.take(pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys]))
 
 
 class _PartFile:

@@ -14,6 +14,7 @@ from holdfast.log.export import write_lines
 from holdfast.log.inbox_index import KIND, chunks_between, read_state, spans_between
 from holdfast.log.opening import open_to_read
 from holdfast.log.ranges import next_end
+from holdfast.log.restoring import as_captured, is_restored
 from holdfast.log.segment import clip, read_chunk
 from holdfast.model.closing import Closing
 from holdfast.model.errors import NotInLog
@@ -86,12 +87,14 @@ class InboxReader(Closing):
         position = position_of_text(chunk.position)
         if seq == chunk.last_seq:
             return position
-        return position_of_row(read_chunk(self.directory, chunk), seq - chunk.first_seq, position)
+        events = read_chunk(self.directory, chunk)
+        return position if is_restored(events) else position_of_row(events, seq - chunk.first_seq, position)
 
     def read(self, after: int, upto: int | None = None) -> Iterator[pa.RecordBatch]:
         """The events behind `after`, in order and verified, up to `upto` or the present end."""
         for chunk in self.chunks(after, self.end() if upto is None else upto):
-            yield clip(read_chunk(self.directory, chunk), after, chunk.last_seq if upto is None else upto)
+            events = clip(read_chunk(self.directory, chunk), after, chunk.last_seq if upto is None else upto)
+            yield as_captured(events)
 
     def follow(self, after: int, *, stop: threading.Event, poll: float = 0.05) -> Iterator[pa.RecordBatch]:
         """The events behind `after`, and those that come, until `stop` is set."""

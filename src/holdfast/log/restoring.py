@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from holdfast.model.envelope import CAPTURED, ENVELOPE
+from holdfast.model.errors import InvalidAppend
 
 _SEQ = "holdfast.seq"
 _ENTRY = "holdfast.entry"
@@ -24,12 +25,13 @@ RESTORED = ENVELOPE.with_metadata(_MARK)
 """The schema of a chunk of such events."""
 
 
-def to_restore(event: pa.Table, entry: str) -> pa.RecordBatch:
-    """An event, of the schema `ENVELOPE`, as it is appended again: a transaction of its own."""
-    (row,) = event.to_pylist()
-    headers = [header for header in row["headers"] or () if header["key"] not in (_SEQ, _ENTRY)]
-    ours = [{"key": _SEQ, "value": str(row["seq"]).encode()}, {"key": _ENTRY, "value": entry.encode()}]
-    return pa.RecordBatch.from_pylist([{**row, "tx_end": True, "headers": [*headers, *ours]}], schema=CAPTURED)
+def to_restore(events: Mapping[str, pa.Table], source: str) -> pa.RecordBatch:
+    """Events of this source as they are appended again, each a transaction of its own; `InvalidAppend` if one is none.
+
+    :param events: by the entry of the dead letters that each was.
+    """
+    rows = [_to_restore(event, entry, source) for entry, event in events.items()]
+    return pa.RecordBatch.from_pylist(rows, schema=CAPTURED)
 
 
 def restored_from(headers: Sequence[Header] | None) -> str | None:
@@ -54,3 +56,16 @@ def as_captured(events: pa.RecordBatch) -> pa.RecordBatch:
 def _value(headers: Sequence[Header] | None, key: str) -> str | None:
     found = [header["value"] for header in headers or () if header["key"] == key]
     return found[-1].decode() if found and isinstance(found[-1], bytes) else None
+
+
+def _to_restore(event: pa.Table, entry: str, source: str) -> dict[str, object]:
+    if not event.schema.equals(ENVELOPE) or event["source"].to_pylist() != [source]:
+        raise InvalidAppend(
+            f"The dead letter {entry} holds no event of source {source!r}.",
+            remedy="Only an event as the inbox had it can come back to the inbox.",
+            entry_id=entry,
+        )
+    (row,) = event.to_pylist()
+    headers = [header for header in row["headers"] or () if header["key"] not in (_SEQ, _ENTRY)]
+    ours = [{"key": _SEQ, "value": str(row["seq"]).encode()}, {"key": _ENTRY, "value": entry.encode()}]
+    return {**row, "tx_end": True, "headers": [*headers, *ours]}
