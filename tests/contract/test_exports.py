@@ -47,6 +47,9 @@ PUBLIC = {
         BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus LaneIdentity LaneState
         LaneStatus OnExhausted OnQuota Ordering PoisonUnit RetryPolicy Sink SinkBatch SinkSpec SystemClock Tier
     """,
+    "holdfast.control": """
+        Belongings Candidate DeadLetters Exported PayloadForm Preview Rate Refusal Reprocessed Shown Standing stopped
+    """,
     "holdfast.testing": "ConcurrentSink DisjointSink Flakiness LocalProcessor ManualClock RecordingSink Vault",
     "holdfast.sinks": "Files Format Postgres Sqlite Upsert",
 }

@@ -24,6 +24,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "sinks": frozenset({"model", "disk", "clients", "deliver"}),
     "runtime": frozenset({"model", "disk", "ledger", "log", "process", "checkpoint", "capture", "deliver"}),
     "config": frozenset({"model", "ledger", "process", "capture", "deliver", "sinks", "runtime"}),
+    "control": frozenset({"model", "ledger", "log", "checkpoint", "deliver", "runtime"}),
     "testing": frozenset({"model", "ledger", "log", "checkpoint", "capture", "deliver", "runtime"}),
 }
 """For each package, the packages of ours that it may import, besides itself."""

@@ -126,7 +126,7 @@ def see_to(directory: Path, hook: StepHook, tell: Callable[[], None], *, epoch: 
         chosen = DeadLetterFilter(ids={entry(2).entry_id, entry(3).entry_id})
         dead.mark(chosen, EntryState.ACKED)
         tell()
-        dead.review(5)
+        dead.note_review(dead.review())
         dead.remove(chosen)
         tell()
         dead.remove(DeadLetterFilter())

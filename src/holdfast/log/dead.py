@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import chain
 from threading import Condition
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from holdfast.log import dead_index as tables
 from holdfast.log import dead_queries as queries
 from holdfast.log.dead_limits import DeadLetterLimits, Overflow, admission
 from holdfast.log.dead_store import DeadStore
-from holdfast.log.dead_values import ANY, DONE, DeadLetterFilter, DeadLetterStatus, Fate
+from holdfast.log.dead_values import ANY, DONE, NEW, DeadLetterFilter, DeadLetterStatus, Fate, Review
 from holdfast.log.opening import Owner
 from holdfast.model.clock import Clock, utc_now
 from holdfast.model.closing import Closing
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
 
     from holdfast.log.dead_entry import DeadLetterEntry
     from holdfast.log.dead_store import Survey
-    from holdfast.log.dead_values import EntryState, Gone, Listed, Reviewed, Where
+    from holdfast.log.dead_values import EntryState, Gone, Listed, Where
 
-_PAGE = 500
+Reading = tuple["Listed", "DeadLetterEntry | HoldfastError"]
+"""An entry as it is listed, and what it is; where it cannot be read, why."""
+
 GONE_FOR = timedelta(days=7)
 GONE_AT_MOST = 100_000
 """So long, and so many, entries that are gone are listed."""
@@ -118,30 +121,34 @@ class DeadLetterLog(Closing):
         with self._changed:
             return self._kept
 
-    def counts(self, chosen: DeadLetterFilter = ANY, *, after: int = 0) -> dict[Where, int]:
-        """How many entries are meant, by stage and kind, behind number `after`."""
+    def counts(self, chosen: DeadLetterFilter = ANY) -> dict[Where, int]:
+        """How many entries are meant, by stage and kind."""
         with self._changed, self._index.reading() as db:
-            return queries.counts(db, chosen, after=after)
+            return queries.counts(db, chosen)
 
     def select(self, chosen: DeadLetterFilter = ANY, *, after: int = 0, limit: int = -1) -> list[Listed]:
         """The entries that are meant, behind number `after`, in the order in which they were put."""
         with self._changed, self._index.reading() as db:
             return queries.select(db, chosen, after=after, limit=limit)
 
-    def read(self, listed: Sequence[Listed]) -> list[tuple[Listed, DeadLetterEntry | HoldfastError]]:
-        """The entries, each verified, but for those that went meanwhile. Where one cannot be read stands why."""
+    def read(self, listed: Sequence[Listed]) -> Sequence[Reading]:
+        """The entries, each verified, but for those that went meanwhile."""
         with self._changed:
             found = self._store.read(listed)
         return [(each, found[each.number]) for each in listed if each.number in found]
 
+    def pages(self, chosen: DeadLetterFilter = ANY, *, after: int = 0, size: int = 500) -> Iterator[Sequence[Reading]]:
+        """The entries that are meant, read as by `read`, some at a time."""
+        while page := self.select(chosen, after=after, limit=size):
+            yield self.read(page)
+            after = page[-1].number
+
     def entries(self, after: int = 0) -> Iterator[DeadLetterEntry]:
         """All entries behind number `after`, in the order in which they were put; verified."""
-        while page := self.select(after=after, limit=_PAGE):
-            for _, entry in self.read(page):
-                if isinstance(entry, HoldfastError):
-                    raise entry
-                yield entry
-            after = page[-1].number
+        for _, entry in chain.from_iterable(self.pages(after=after)):
+            if isinstance(entry, HoldfastError):
+                raise entry
+            yield entry
 
     def gone(self, *, after: int = 0, limit: int = 1000) -> list[Gone]:
         """Entries that are gone, or never were recorded, behind number `after`; those that went last come first."""
@@ -154,24 +161,24 @@ class DeadLetterLog(Closing):
             return queries.tallies(db, since)
 
     def status(self) -> DeadLetterStatus:
-        """Where the dead letters stand."""
-        totals: Counter[Fate] = Counter()
-        for (_, fate), count in self.tallies().items():
-            totals[fate] += count
+        """Where the dead letters stand; also after they were closed."""
         with self._changed:
-            return DeadLetterStatus(self._kept, self._kept - self._done, self._limits, totals)
+            return DeadLetterStatus(self._kept, self._kept - self._done, self._limits, +self._store.totals)
 
     # Seeing to them
 
-    def reviewed(self) -> Reviewed:
-        """How far somebody has looked through the entries, and when."""
+    def review(self) -> Review:
+        """What came since somebody has looked the last time. It counts as looked at after `note_review`."""
         with self._changed, self._index.reading() as db:
-            return queries.reviewed(db)
+            last = queries.reviewed(db)
+            unseen = Counter(gone.fate for gone in queries.gone(db, after=last.number))
+            groups = queries.groups(db, DeadLetterFilter(states=NEW), after=last.number)
+            return Review(last.at, groups, unseen, queries.last_number(db))
 
-    def review(self, number: int) -> None:
-        """Somebody has looked through the entries up to this one."""
+    def note_review(self, review: Review) -> None:
+        """Somebody has looked at this."""
         with self._changed:
-            self._store.review(number)
+            self._store.note_review(review.through)
 
     def mark(self, chosen: DeadLetterFilter, state: EntryState) -> int:
         """Write down what was done about the entries that are meant; how many they are."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from holdfast.log.dead_entry import SINK
 from holdfast.log.dead_index import MINUTE, Chunk
-from holdfast.log.dead_values import DONE, EntryState, Fate, Gone, Listed, Reviewed, Where
+from holdfast.log.dead_values import DONE, EntryState, Fate, Gone, Group, Listed, Reviewed, Where
 from holdfast.log.segment import Place
 from holdfast.log.times import from_milliseconds, milliseconds
 
@@ -59,6 +60,12 @@ def done(db: sqlite3.Connection, limit: int) -> list[int]:
     return [number for (number,) in db.execute(statement, (states, limit))]
 
 
+def last_number(db: sqlite3.Connection) -> int:
+    """The highest number that was ever given."""
+    (number,) = db.execute("SELECT last_number FROM state").fetchone()
+    return int(number)
+
+
 def select(db: sqlite3.Connection, chosen: DeadLetterFilter, *, after: int = 0, limit: int = -1) -> list[Listed]:
     """The entries that are meant, behind number `after`, in order."""
     condition, values = _condition(chosen)
@@ -66,11 +73,22 @@ def select(db: sqlite3.Connection, chosen: DeadLetterFilter, *, after: int = 0, 
     return [_listed(row) for row in db.execute(statement, (*values, after, limit))]
 
 
-def counts(db: sqlite3.Connection, chosen: DeadLetterFilter, *, after: int = 0) -> dict[Where, int]:
-    """How many entries are meant, behind number `after`."""
+def counts(db: sqlite3.Connection, chosen: DeadLetterFilter) -> dict[Where, int]:
+    """How many entries are meant, by stage and kind."""
     condition, values = _condition(chosen)
-    statement = f"SELECT stage, kind, count(*) FROM entries WHERE {condition} AND number > ? GROUP BY stage, kind"
-    return {Where(stage, kind): count for stage, kind, count in db.execute(statement, (*values, after))}
+    statement = f"SELECT stage, kind, count(*) FROM entries WHERE {condition} GROUP BY stage, kind"
+    return {Where(stage, kind): count for stage, kind, count in db.execute(statement, values)}
+
+
+def groups(db: sqlite3.Connection, chosen: DeadLetterFilter, *, after: int) -> list[Group]:
+    """The entries that are meant, behind number `after`, by stage and kind; the most numerous first."""
+    condition, values = _condition(chosen)
+    inner = f"SELECT min(number) AS first, count(*) AS count FROM entries WHERE {condition} AND number > ?"
+    statement = (
+        f"SELECT g.count, {_LISTED} FROM ({inner} GROUP BY stage, kind) g JOIN entries e ON e.number = g.first "
+        "ORDER BY g.count DESC, stage, kind"
+    )
+    return [Group(count, _listed(tuple(row))) for count, *row in db.execute(statement, (*values, after))]
 
 
 def places(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[Chunk, list[int]]:
@@ -116,7 +134,7 @@ def reviewed(db: sqlite3.Connection) -> Reviewed:
 def _condition(chosen: DeadLetterFilter) -> tuple[str, list[object]]:
     sets = {
         "kind": chosen.kinds,
-        "stage": chosen.stages,
+        "stage": chosen.stages | {f"{SINK}{sink}" for sink in chosen.sinks},
         "entry_id": chosen.ids,
         "state": {state.value for state in chosen.states},
     }

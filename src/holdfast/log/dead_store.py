@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.log import dead_index as tables
@@ -56,6 +57,9 @@ class DeadStore:
         self.log = SegmentedLog(directory, _DEAD_LETTERS, name="dead letters", owner=owner, roll_at=_ROLL_AT)
         with self.log.index.reading() as db:
             self.kept = queries.kept(db)
+            self.totals = Counter[Fate]()
+            for (_, fate), count in queries.tallies(db, None).items():
+                self.totals[fate] += count
 
     def undecided(self, entries: Sequence[DeadLetterEntry]) -> list[DeadLetterEntry]:
         """Those about which nothing was decided yet, each once."""
@@ -72,11 +76,13 @@ class DeadStore:
         (place,) = self.log.append([encode(to_batch(taken))])
         with self.log.naming() as db:
             tables.insert(db, taken, place, now)
-            files = tables.remove(db, queries.done(db, decided.cleared), Fate.PURGED, now)
+            cleared = queries.done(db, decided.cleared)
+            files = tables.remove(db, cleared, Fate.PURGED, now)
             evicted = queries.select(db, DeadLetterFilter(), limit=decided.evicted)
             files += tables.remove(db, [each.number for each in evicted], Fate.EVICTED, now)
             kept = queries.kept(db) if files or decided.cleared or decided.evicted else self._with_new(len(taken))
         self.kept = kept
+        self.totals.update({Fate.RECORDED: len(taken), Fate.PURGED: len(cleared), Fate.EVICTED: len(evicted)})
         if evicted:
             logger.warning("%d dead letters made room for newer ones: %s", len(evicted), _named(evicted))
         self._remove(files)
@@ -86,6 +92,7 @@ class DeadStore:
         self.log.owner.hook(Step.DEAD_LETTER_MARK)
         with self.log.index.committing() as db:
             tables.refuse(db, entries, self.log.owner.clock())
+        self.totals[Fate.REFUSED] += len(entries)
         logger.warning("no room for %d dead letters, their rows are dropped: %s", len(entries), _named(entries))
 
     def mark(self, chosen: DeadLetterFilter, state: EntryState) -> int:
@@ -98,7 +105,7 @@ class DeadStore:
         self.kept = kept
         return len(numbers)
 
-    def review(self, number: int) -> None:
+    def note_review(self, number: int) -> None:
         """Write down how far somebody has looked."""
         self.log.owner.hook(Step.DEAD_LETTER_MARK)
         with self.log.index.committing() as db:
@@ -114,6 +121,7 @@ class DeadStore:
                 files = tables.remove(db, numbers, fate, self.log.owner.clock())
                 kept = queries.kept(db)
             self.kept = kept
+            self.totals[fate] += len(numbers)
             self._remove(files)
         return len(numbers)
 

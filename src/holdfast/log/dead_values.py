@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -80,6 +80,9 @@ class DeadLetterFilter:
     kinds: Set[str] = frozenset()
     """The kinds of errors; none means any, here and below."""
     stages: Set[str] = frozenset()
+    """As `step:parse`."""
+    sinks: Set[str] = frozenset()
+    """The stages of these sinks, besides those that are named as stages."""
     ids: Set[str] = frozenset()
     since: datetime | None = None
     """Given up at this time or later."""
@@ -104,11 +107,34 @@ class Where(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Entries of one stage and kind."""
+
+    count: int
+    example: Listed
+    """The oldest of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reviewed:
-    """How far somebody has looked through the entries."""
+    """How far somebody has looked through the entries, and when."""
 
     number: int = 0
     at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What came since somebody has looked the last time."""
+
+    since: datetime | None
+    """When that was; None when it never was."""
+    groups: Sequence[Group]
+    """The entries that nobody has seen to, the most numerous first."""
+    unseen: Mapping[Fate, int]
+    """Those that went before anybody could look at them, by what became of them."""
+    through: int
+    """The number of the last entry that was looked at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ along in its headers, and whoever reads the event is given that one. Pure.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -30,7 +31,11 @@ def to_restore(events: Mapping[str, pa.Table], source: str) -> pa.RecordBatch:
 
     :param events: by the entry of the dead letters that each was.
     """
-    rows = [_to_restore(event, entry, source) for entry, event in events.items()]
+    for entry, event in events.items():
+        if not event.schema.equals(ENVELOPE) or event.num_rows != 1:
+            raise _invalid(entry, source)
+    found = pa.concat_tables(events.values()).to_pylist()
+    rows = [_to_restore(row, entry, source) for entry, row in zip(events, found, strict=True)]
     return pa.RecordBatch.from_pylist(rows, schema=CAPTURED)
 
 
@@ -58,14 +63,17 @@ def _value(headers: Sequence[Header] | None, key: str) -> str | None:
     return found[-1].decode() if found and isinstance(found[-1], bytes) else None
 
 
-def _to_restore(event: pa.Table, entry: str, source: str) -> dict[str, object]:
-    if not event.schema.equals(ENVELOPE) or event["source"].to_pylist() != [source]:
-        raise InvalidAppend(
-            f"The dead letter {entry} holds no event of source {source!r}.",
-            remedy="Only an event as the inbox had it can come back to the inbox.",
-            entry_id=entry,
-        )
-    (row,) = event.to_pylist()
+def _to_restore(row: Mapping[str, Any], entry: str, source: str) -> Mapping[str, Any]:
+    if row["source"] != source:
+        raise _invalid(entry, source)
     headers = [header for header in row["headers"] or () if header["key"] not in (_SEQ, _ENTRY)]
     ours = [{"key": _SEQ, "value": str(row["seq"]).encode()}, {"key": _ENTRY, "value": entry.encode()}]
     return {**row, "tx_end": True, "headers": [*headers, *ours]}
+
+
+def _invalid(entry: str, source: str) -> InvalidAppend:
+    return InvalidAppend(
+        f"The dead letter {entry} holds no event of source {source!r}.",
+        remedy="Only an event as the inbox had it can come back to the inbox.",
+        entry_id=entry,
+    )

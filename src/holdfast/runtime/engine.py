@@ -202,6 +202,7 @@ class Engine:
                 replays=self.replays,
             ),
             delivery=self.delivery.status(),
+            dead_letters=self.ground.dead_letters.status(),
         )
 
     @property

@@ -76,7 +76,9 @@ class Ground:
             outbox = opened.enter_context(Outbox.open(layout.outbox, epoch=epoch, quota=plan.quotas.outbox, hook=hook))
             _check_same_outbox(outbox, known)
             store.put(LOGS, _with(known, inboxes, outbox), epoch=epoch)
-            dead_letters = opened.enter_context(DeadLetterLog.open(layout.dead_letters, epoch=epoch, hook=hook))
+            dead_letters = opened.enter_context(
+                DeadLetterLog.open(layout.dead_letters, epoch=epoch, limits=plan.dead_letters, hook=hook)
+            )
             readers = {
                 inbox.uuid: opened.enter_context(InboxReader.open(layout.inbox(name)))
                 for name, inbox in inboxes.items()

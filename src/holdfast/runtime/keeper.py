@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from holdfast.model.positions import Position
     from holdfast.runtime.ground import Ground
 
+_SWEEP_EVERY = 10.0
+"""Seconds between two looks at the age of dead letters."""
 _BATCHES_SPARK_MAY_REPLAY = 2
 _BATCHES_KEPT_FOR_COPIES = 100
 """As many as Spark keeps in its own books, so that an older copy of its checkpoint can be continued."""
@@ -50,6 +52,7 @@ class Keeper:
         self._synced: Published | None = None
         self._committed: dict[str, Position] = {}
         self._told: dict[str, Position] = {}
+        self._sweep_at = 0.0
 
     def keep(self) -> None:
         """One round of everything."""
@@ -57,6 +60,7 @@ class Keeper:
         self._relieve()
         self.set_admission()
         self._tell_sources()
+        self._sweep_dead_letters()
 
     def acknowledge(self, positions: Mapping[str, Position]) -> None:
         """These positions are committed; the sources are told once Spark's checkpoint is synced up to there."""
@@ -110,6 +114,12 @@ class Keeper:
         kept = _BATCHES_KEPT_FOR_COPIES if is_roomy else _BATCHES_SPARK_MAY_REPLAY
         oldest = self._ground.outbox.find(max(0, newest.batch_id - kept)) or newest
         return oldest.starts.get(inbox, 0)
+
+    def _sweep_dead_letters(self) -> None:
+        """Let go the dead letters that are too old, now and then."""
+        if time.monotonic() >= self._sweep_at:
+            self._ground.dead_letters.sweep(released=self._ground.outbox.trimmed())
+            self._sweep_at = time.monotonic() + _SWEEP_EVERY
 
     def _tell_sources(self) -> None:
         """Tell each source how far it may forget: committed by the policy, and synced by Spark."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from holdfast.capture.contract import Source
     from holdfast.deliver import Sink
     from holdfast.ledger import Policy, StopRecord
+    from holdfast.log import DeadLetterLimits
     from holdfast.process.steps import Step
     from holdfast.runtime.restarts import Budget
     from holdfast.runtime.status import PipelineStatus
@@ -89,6 +90,10 @@ class Pipeline:
     def quotas(self, quotas: Quotas) -> Pipeline:
         """Bound the disk that the logs use."""
         return self._with(_options={**self._options, "quotas": quotas})
+
+    def dead_letters(self, limits: DeadLetterLimits) -> Pipeline:
+        """Bound the dead letters."""
+        return self._with(_options={**self._options, "dead_letters": limits})
 
     def restarts(self, budget: Budget) -> Pipeline:
         """Bound how often it may fail."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.ledger import Policy, Required
+from holdfast.log import DeadLetterLimits
 from holdfast.model.errors import InvalidPipeline
 from holdfast.process.steps import Step
 from holdfast.runtime.restarts import Budget
@@ -63,6 +64,7 @@ class Plan:
     policy: Policy = field(default_factory=Required)
     batch: BatchLimits = field(default_factory=BatchLimits)
     quotas: Quotas = field(default_factory=Quotas)
+    dead_letters: DeadLetterLimits = field(default_factory=DeadLetterLimits)
     restarts: Budget = field(default_factory=Budget)
     spark: SparkSettings = field(default_factory=SparkSettings)
     output_mode: str = "append"

@@ -11,6 +11,7 @@ from holdfast.runtime.lifecycle import State
 if TYPE_CHECKING:
     from holdfast.capture.runner import CaptureStatus
     from holdfast.deliver import DeliveryStatus
+    from holdfast.log import DeadLetterStatus
     from holdfast.runtime.publisher import Replay
 
 
@@ -37,3 +38,4 @@ class PipelineStatus:
     captures: Sequence[CaptureStatus]
     spark: SparkStatus
     delivery: DeliveryStatus
+    dead_letters: DeadLetterStatus

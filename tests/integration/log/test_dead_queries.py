@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.log import DeadLetterFilter, DeadLetterLog, EntryState
+from holdfast.log import DeadLetterFilter, DeadLetterLog, EntryState, Fate
 from holdfast.log.dead_values import DONE, NEW, Where
 from tests.support.log_work import entry
 
@@ -37,6 +37,8 @@ def dead(tmp_path: Path) -> Iterator[DeadLetterLog]:
         (DeadLetterFilter(), [1, 2, 3, 4]),
         (DeadLetterFilter(kinds={"Poison"}), [2]),
         (DeadLetterFilter(stages={"sink:b", "step:parse"}), [3, 4]),
+        (DeadLetterFilter(sinks={"b"}), [3]),
+        (DeadLetterFilter(sinks={"b"}, stages={"step:parse"}), [3, 4]),
         (DeadLetterFilter(since=at(2)), [2, 3, 4]),
         (DeadLetterFilter(until=at(2)), [1]),
         (DeadLetterFilter(since=at(2), until=at(4), kinds={"Rejected"}), [3]),
@@ -94,13 +96,25 @@ def test_a_state_is_there_after_a_restart(dead: DeadLetterLog, tmp_path: Path) -
         assert (again.status().kept, again.status().new) == (4, 3)
 
 
-def test_how_far_somebody_looked_is_there_after_a_restart(dead: DeadLetterLog, tmp_path: Path) -> None:
-    assert (dead.reviewed().number, dead.reviewed().at) == (0, None)
-    dead.review(3)
+def test_a_review_shows_what_is_new_since_the_last_one_by_stage_and_kind(dead: DeadLetterLog, tmp_path: Path) -> None:
+    review = dead.review()
+    assert review.since is None
+    assert [(group.count, group.example.ordinal) for group in review.groups] == [(1, 2), (1, 3), (1, 4)]
+    assert dead.review() == review, "to look is not to have looked"
+    dead.put([entry(5, stage="sink:b"), entry(6, stage="sink:b")])
+    dead.note_review(review)
     dead.close()
     with DeadLetterLog.open(tmp_path, epoch=2) as again:
-        assert (again.reviewed().number, again.reviewed().at) == (3, NOON)
-        assert sum(again.counts(after=3).values()) == 1
+        review = again.review()
+        assert (review.since, [(group.count, group.example.ordinal) for group in review.groups]) == (NOON, [(2, 5)])
+
+
+def test_a_review_tells_of_those_that_went_before_anybody_looked(dead: DeadLetterLog) -> None:
+    dead.note_review(dead.review())
+    dead.remove(DeadLetterFilter(ids={entry(3, stage="sink:b").entry_id}))
+    dead.put([entry(5), entry(6)])
+    dead.remove(DeadLetterFilter(ids={entry(5).entry_id}))
+    assert dead.review().unseen == {Fate.PURGED: 1}
 
 
 def test_an_entry_that_goes_while_it_is_looked_at_is_left_out(dead: DeadLetterLog) -> None:

@@ -113,5 +113,5 @@ def test_dead_letters_killed_while_somebody_sees_to_them_are_all_somewhere(quick
         with DeadLetterLog.open(directory, epoch=4) as dead:
             gone = {each.ordinal: each.fate for each in dead.gone()}
             assert gone == {1: Fate.EVICTED, **dict.fromkeys((2, 3, 4, 5), Fate.PURGED)}
-            assert (dead.count(), dead.reviewed().number) == (0, 5)
+            assert (dead.count(), dead.review().since is None, dead.review().unseen) == (0, False, {})
         assert segment_files(directory) == [], "no file is left that nobody needs"
