@@ -50,7 +50,10 @@ PUBLIC = {
     "holdfast.control": """
         Belongings Candidate DeadLetters Exported PayloadForm Preview Rate Refusal Reprocessed Shown Standing stopped
     """,
-    "holdfast.testing": "ConcurrentSink DisjointSink Flakiness LocalProcessor ManualClock RecordingSink Vault",
+    "holdfast.testing": """
+        ConcurrentSink Crash Delivered DisjointSink Flakiness LocalProcessor ManualClock NotPlayed RecordingSink Script
+        Tx Vault play
+    """,
     "holdfast.sinks": "Files Format Postgres Sqlite Upsert",
 }
 
