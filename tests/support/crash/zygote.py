@@ -26,6 +26,8 @@ class Run:
     occurrence: int = 1
     kept: str | None = None
     """Where syncs are recorded, for a loss of power."""
+    bug: str | None = None
+    """A bug of `tests.support.crash.bugs` that the child has."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +86,15 @@ class Zygote:
 
 def _child(run: Run, report: int) -> None:
     """What a child does; it ends with `os._exit` or at the step it is to end at."""
-    from tests.support.crash import orders
+    from tests.support.crash import bugs, orders
 
     if run.kept is not None:
         os.environ.update(POWERLOSS_ROOT=run.directory, POWERLOSS_KEPT=run.kept)
     watch = orders.Watch(run.fatal, run.occurrence)
     directory = Path(run.directory)
     try:
+        if run.bug is not None:
+            bugs.planted(run.bug)
         if not (directory / "sink.db").exists():
             orders.prepare(directory)
         orders.run(directory, watch)
@@ -102,7 +106,7 @@ def _child(run: Run, report: int) -> None:
 
 
 def _serve() -> None:
-    import tests.support.crash.orders  # noqa: F401 (imported once, for all children)
+    import tests.support.crash.bugs  # noqa: F401 (imported once, with the orders, for all children)
 
     for line in sys.stdin:
         run = Run(**json.loads(line))

@@ -1,0 +1,259 @@
+"""Bugs to be planted into the process that is crashed, and for each the cell of the matrix that must notice it.
+
+A bug stays in for all lives of the pipeline, as it would in the product. What it replaces must be there: a bug that
+no longer fits the code fails instead of being found harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from holdfast.capture import runner
+from holdfast.deliver.conductor import Conductor
+from holdfast.deliver.deadletters import LaneDeadLetters
+from holdfast.deliver.keeping import CursorKeeper
+from holdfast.deliver.worker import Worker
+from holdfast.log import inbox_store, outbox, outbox_index, parts
+from holdfast.log.inbox import Inbox
+from holdfast.log.segmented import SegmentedLog
+from holdfast.model.steps import Step, no_hook
+from holdfast.runtime.spark_checkpoint import SparkCheckpoint
+from holdfast.sinks import Files, Sqlite
+from holdfast.sinks.filesystem.folder import Drafts
+from holdfast.sinks.sql.cursors import is_due
+from holdfast.sinks.sql.sink import SqlSink
+from tests.support.crash.matrix import Cell, Loss, When
+
+if TYPE_CHECKING:
+    import sqlite3
+    from datetime import datetime
+
+    import pyarrow as pa
+
+    from holdfast.capture import Captured
+    from holdfast.deliver import Sink, SinkBatch
+    from holdfast.deliver.job import Job
+    from holdfast.deliver.taking import Attempt
+    from holdfast.ledger import Cursors
+    from holdfast.log import NewBatch, Published
+    from holdfast.log.outbox_index import State
+    from holdfast.log.segment import Piece, Place
+
+Plant = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug and how it is noticed."""
+
+    plant: Plant
+    step: Step
+    when: When | int
+    loss: Loss
+    complaint: str
+    """What must be complained about."""
+
+    @property
+    def cell(self) -> Cell:
+        """Where it is noticed."""
+        return Cell(self.step, self.when, self.loss, bug=self.plant.__name__)
+
+
+def put(owner: object, name: str, new: object) -> None:
+    """Replace something that is there."""
+    assert hasattr(owner, name), f"{owner!r} has no {name} any more: plant the bug anew"
+    setattr(owner, name, new)
+
+
+def unwatched(sink: type[Sink]) -> None:
+    """Let the steps of this sink be nobody's business, so that those of the other one can be counted."""
+    open_ = sink.open
+    put(sink, "open", lambda self, identity: open_(self, replace(identity, hook=no_hook)))
+
+
+# Capture and the inbox
+
+
+def position_of_the_next_transaction() -> None:
+    """Of what was read, whole transactions are appended, but with the position behind the rest too."""
+    framed = runner.framed
+
+    def hasty(captured: Captured) -> tuple[Captured, Captured | None]:
+        whole, begun = framed(captured)
+        return replace(whole, position=captured.position), begun
+
+    put(runner, "framed", hasty)
+
+
+def index_before_sync() -> None:
+    """Events become visible before their bytes are on disk."""
+    naming = SegmentedLog.naming
+
+    def append(self: SegmentedLog, pieces: Iterator[Piece]) -> list[Place]:
+        self.owner.hook(self._steps.write)
+        return self.writer.write(pieces)
+
+    @contextmanager
+    def name_then_sync(self: SegmentedLog) -> Iterator[sqlite3.Connection]:
+        with naming(self) as db:
+            yield db
+        self.writer.sync()
+
+    put(SegmentedLog, "append", append)
+    put(SegmentedLog, "naming", name_then_sync)
+
+
+def unfinished_transaction_kept() -> None:
+    """What is behind the last end of a transaction stays after a crash, and is read from the source once more."""
+    put(inbox_store, "_INBOX", replace(inbox_store._INBOX, recover=lambda db: None))
+    put(Inbox, "forget_unfinished", lambda self: None)
+
+
+# Spark's books and the outbox
+
+
+def parts_published_unsynced() -> None:
+    """A batch is published while its parts are only in the memory of the machine."""
+    put(parts._PartFile, "sync", lambda self: self._file.flush())
+    put(parts, "sync_directory", lambda directory: None)
+
+
+def plan_unsynced() -> None:
+    """A batch is published although Spark's plan of it may be lost."""
+    put(SparkCheckpoint, "sync_plan", lambda self, batch_id: self._hook(Step.SPARK_OFFSETS_FSYNC))
+
+
+def finish_unsynced() -> None:
+    """The inbox forgets what a batch has read although Spark's word that it is finished may be lost."""
+
+    def say_only(self: SparkCheckpoint, batch_id: int) -> None:
+        self._hook(Step.SPARK_COMMIT_FSYNC)
+        self._hook(Step.SPARK_COMMIT_SYNCED)
+
+    put(SparkCheckpoint, "sync_finished", say_only)
+
+
+def replay_published_again() -> None:
+    """A batch that Spark runs again is known only to the process that published it, and so gets another oseq."""
+    known: set[int] = set()
+    find, insert = outbox.Outbox.find, outbox_index.insert
+
+    def forgetful(self: outbox.Outbox, batch_id: int, generation: int | None = None) -> Published | None:
+        found = find(self, batch_id, generation)
+        return found if batch_id in known else None
+
+    def number_anew(db: sqlite3.Connection, batch: NewBatch, state: State, now: datetime) -> Published:
+        known.add(batch.batch_id)
+        db.execute("UPDATE batches SET batch_id = -oseq WHERE batch_id = ?", (batch.batch_id,))
+        return insert(db, batch, state, now)
+
+    put(outbox.Outbox, "find", forgetful)
+    put(outbox_index, "insert", number_anew)
+
+
+# Lanes and cursors
+
+
+def _wait_until_cursors_are_written(worker: Worker) -> None:
+    worker._core.wait_for(worker._core.is_durable, 10)
+
+
+def cursor_before_the_sink() -> None:
+    """The cursor is on disk before the sink has the batch."""
+
+    def carry(self: Worker, job: Job, attempt: Attempt) -> None:
+        self._resolve(job, attempt)
+        _wait_until_cursors_are_written(self)
+        self._courier.bring(job)
+
+    put(Worker, "_carry", carry)
+    unwatched(Sqlite)
+
+
+def cursors_durable_by_word() -> None:
+    """Batches are forgotten on the word that cursors are on disk which are not."""
+    write = CursorKeeper.write
+
+    def claim(self: CursorKeeper, cursors: Cursors) -> None:
+        if self._core.durable is None or not self._core.is_opened():
+            write(self, cursors)
+        else:
+            self._are_durable(cursors)
+
+    put(CursorKeeper, "write", claim)
+
+
+def dead_letters_after_the_cursor() -> None:
+    """Refused rows are recorded once the cursor has passed them."""
+    late: list[Callable[[], None]] = []
+    record, resolve = LaneDeadLetters.record, Worker._resolve
+
+    def resolve_then_record(self: Worker, job: Job, attempt: Attempt) -> None:
+        resolve(self, job, attempt)
+        _wait_until_cursors_are_written(self)
+        while late:
+            late.pop()()
+
+    put(LaneDeadLetters, "record", lambda *args, **how: late.append(lambda: record(*args, **how)))
+    put(Conductor, "_see_that_rows_are_dead_letters", lambda *_: None)
+    put(Worker, "_resolve", resolve_then_record)
+
+
+# Sinks
+
+
+def files_under_random_names() -> None:
+    """A batch that is delivered again finds no file of its own."""
+    new = Drafts.new
+
+    def named_by_chance(self: Drafts) -> pa.NativeFile:
+        self._stem = f"{self._stem.rpartition('~')[0] or self._stem}~{uuid4().hex}"
+        return new(self)
+
+    put(Drafts, "new", named_by_chance)
+    unwatched(Sqlite)
+
+
+def rows_and_cursor_apart() -> None:
+    """The rows of a batch are committed, and then the sink's own cursor."""
+
+    def deliver(self: SqlSink[sqlite3.Connection], batch: SinkBatch) -> None:
+        cursors = self._owned()
+        with self._session.transaction() as db:
+            if not is_due(cursors.standing(db), cursors.lane, batch):
+                return
+            if batch.rows.num_rows:
+                self._prepare(db, batch.rows)
+                self._write(db, batch.rows)
+        cursors.lane.hook(Step.SINK_COMMIT)
+        with self._session.transaction() as db:
+            cursors.advance(db, batch)
+
+    put(SqlSink, "deliver", deliver)
+    unwatched(Files)
+
+
+BUGS = [
+    Bug(position_of_the_next_transaction, Step.INBOX_WRITE, 3, Loss.PROCESS, "files: .* missing, first .12"),
+    Bug(index_before_sync, Step.INBOX_INDEXED, When.FIRST, Loss.POWER, "HF-505"),
+    Bug(unfinished_transaction_kept, Step.INBOX_INDEXED, 9, Loss.PROCESS, "files: .* doubled, first .81"),
+    Bug(parts_published_unsynced, Step.OUTBOX_PUBLISHED, When.FIRST, Loss.POWER, "HF-505"),
+    Bug(plan_unsynced, Step.OUTBOX_PUBLISHED, When.FIRST, Loss.POWER, "checkpoint is gone"),
+    Bug(finish_unsynced, Step.INBOX_TRIMMED, When.FIRST, Loss.POWER, "its inbox holds"),
+    Bug(replay_published_again, Step.SPARK_FINISH, When.SECOND, Loss.PROCESS, "sqlite: .* doubled"),
+    Bug(cursor_before_the_sink, Step.SINK_WRITE, When.FIRST, Loss.PROCESS, "files: .* missing"),
+    Bug(cursors_durable_by_word, Step.OUTBOX_TRIMMED, When.FIRST, Loss.PROCESS, "HF-211"),
+    Bug(dead_letters_after_the_cursor, Step.DEAD_LETTER_WRITE, When.FIRST, Loss.PROCESS, "dead letters: 1 missing"),
+    Bug(files_under_random_names, Step.SINK_COMMITTED, When.FIRST, Loss.PROCESS, "files: .* doubled"),
+    Bug(rows_and_cursor_apart, Step.SINK_COMMIT, When.FIRST, Loss.PROCESS, "sqlite: .* doubled"),
+]
+
+
+def planted(name: str) -> None:
+    """Plant the bug of this name."""
+    (bug,) = [bug for bug in BUGS if bug.plant.__name__ == name]
+    bug.plant()
