@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from holdfast.capture import runner
+from holdfast.deliver import SinkSpec
 from holdfast.deliver.conductor import Conductor
+from holdfast.deliver.courier import Courier
 from holdfast.deliver.deadletters import LaneDeadLetters
+from holdfast.deliver.gate import Gate
 from holdfast.deliver.keeping import CursorKeeper
 from holdfast.deliver.worker import Worker
 from holdfast.log import inbox_store, outbox, outbox_index, parts
@@ -24,6 +27,7 @@ from holdfast.model.steps import Step, no_hook
 from holdfast.runtime.spark_checkpoint import SparkCheckpoint
 from holdfast.sinks import Files, Sqlite
 from holdfast.sinks.filesystem.folder import Drafts
+from holdfast.sinks.sql import cursors, sink
 from holdfast.sinks.sql.cursors import is_due
 from holdfast.sinks.sql.sink import SqlSink
 from tests.support.crash.matrix import Cell, Loss, When
@@ -69,10 +73,10 @@ def put(owner: object, name: str, new: object) -> None:
     setattr(owner, name, new)
 
 
-def unwatched(sink: type[Sink]) -> None:
+def unwatched(kind: type[Sink]) -> None:
     """Let the steps of this sink be nobody's business, so that those of the other one can be counted."""
-    open_ = sink.open
-    put(sink, "open", lambda self, identity: open_(self, replace(identity, hook=no_hook)))
+    open_ = kind.open
+    put(kind, "open", lambda self, identity: open_(self, replace(identity, hook=no_hook)))
 
 
 # Capture and the inbox
@@ -203,7 +207,27 @@ def dead_letters_after_the_cursor() -> None:
     put(Worker, "_resolve", resolve_then_record)
 
 
+def goes_on_behind_a_failed_batch() -> None:
+    """An ordered sink is sent as many batches at once as were asked for."""
+    put(SinkSpec, "workers", property(lambda self: self.max_inflight))
+    put(Gate, "shared", Gate.alone)
+
+
 # Sinks
+
+
+def takes_any_batch() -> None:
+    """A SQL sink takes a batch without asking for the one before, from a lane that sends several at once."""
+    goes_on_behind_a_failed_batch()
+
+    def advance(self: cursors.Cursors, db: sqlite3.Connection, batch: SinkBatch) -> None:
+        lane, where = self.lane, "WHERE pipeline = ?2 AND lane = ?3 AND outbox = ?4"
+        values = (batch.oseq, lane.pipeline, lane.lane, lane.outbox)
+        db.execute(f"UPDATE {self.table} SET oseq = ?1 {where}", values)
+
+    put(sink, "is_due", lambda standing, lane, batch: standing.oseq < batch.oseq)
+    put(cursors.Cursors, "advance", advance)
+    put(Courier, "_is_in_the_sink", lambda self, job, error: False)
 
 
 def files_under_random_names() -> None:
@@ -222,16 +246,16 @@ def rows_and_cursor_apart() -> None:
     """The rows of a batch are committed, and then the sink's own cursor."""
 
     def deliver(self: SqlSink[sqlite3.Connection], batch: SinkBatch) -> None:
-        cursors = self._owned()
+        owner = self._owned()
         with self._session.transaction() as db:
-            if not is_due(cursors.standing(db), cursors.lane, batch):
+            if not is_due(owner.standing(db), owner.lane, batch):
                 return
             if batch.rows.num_rows:
                 self._prepare(db, batch.rows)
                 self._write(db, batch.rows)
-        cursors.lane.hook(Step.SINK_COMMIT)
+        owner.lane.hook(Step.SINK_COMMIT)
         with self._session.transaction() as db:
-            cursors.advance(db, batch)
+            owner.advance(db, batch)
 
     put(SqlSink, "deliver", deliver)
     unwatched(Files)
@@ -254,6 +278,6 @@ BUGS = [
 
 
 def planted(name: str) -> None:
-    """Plant the bug of this name."""
-    (bug,) = [bug for bug in BUGS if bug.plant.__name__ == name]
-    bug.plant()
+    """Plant the bug of this name: one of those above, or one that another test knows how to notice."""
+    plant: Plant = globals()[name]
+    plant()

@@ -7,10 +7,7 @@ something to do. It runs in a process of its own; see `tests.support.crash.zygot
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
-import threading
-from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,27 +24,13 @@ from holdfast.testing.driver import LocalProcessor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.support.crash.watch import Watch
+
 EVENTS = 400
 BATCH = 60
 TRANSACTIONS = (3, 7, 1, 12)
 INBOX_QUOTA = 60_000
 """Less than all events take, so that the inbox is trimmed and capture has to wait for that."""
-
-
-class Watch:
-    """A step hook that counts, and ends the process when a step is reached for the n-th time."""
-
-    def __init__(self, fatal: str | None = None, occurrence: int = 1) -> None:
-        self.counts: Counter[str] = Counter()
-        self._fatal = fatal
-        self._occurrence = occurrence
-        self._lock = threading.Lock()
-
-    def __call__(self, step: str, /) -> None:
-        with self._lock:
-            self.counts[step] += 1
-            if step == self._fatal and self.counts[step] == self._occurrence:
-                os.kill(os.getpid(), signal.SIGKILL)
 
 
 def orders(events: pa.Table) -> pa.Table:
@@ -94,3 +77,10 @@ def run(directory: Path, watch: Watch, *, make: Callable[[Path], Pipeline] = pip
     whole.start(processor=lambda: LocalProcessor(orders, hook=watch), hook=watch)
     assert whole.engine.wait(caught_up=True, timeout=patience), whole.status()
     whole.drain(within=patience)
+
+
+def enact(directory: Path, watch: Watch) -> None:
+    """The scene: make the table if it is not there, and run."""
+    if not (directory / "sink.db").exists():
+        prepare(directory)
+    run(directory, watch)

@@ -1,6 +1,7 @@
 """A process that has imported everything and forks a child for each run: a crash costs no start of an interpreter.
 
-Speaks JSON lines: a run comes in, how it ended goes out. The children are what is killed.
+Speaks JSON lines: a run comes in, how it ended goes out. The children are what is killed. What a child does is a
+*scene*: a function of a module beside this one, called with the directory and the step hook that ends the process.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import traceback
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Self
 
@@ -19,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the pipeline in a child."""
+    """One run in a child."""
 
     directory: str
     fatal: str | None = None
@@ -28,6 +30,7 @@ class Run:
     """Where syncs are recorded, for a loss of power."""
     bug: str | None = None
     """A bug of `tests.support.crash.bugs` that the child has."""
+    scene: str = "orders.enact"
 
 
 @dataclass(frozen=True)
@@ -86,18 +89,17 @@ class Zygote:
 
 def _child(run: Run, report: int) -> None:
     """What a child does; it ends with `os._exit` or at the step it is to end at."""
-    from tests.support.crash import bugs, orders
+    from tests.support.crash import bugs
+    from tests.support.crash.watch import Watch
 
     if run.kept is not None:
         os.environ.update(POWERLOSS_ROOT=run.directory, POWERLOSS_KEPT=run.kept)
-    watch = orders.Watch(run.fatal, run.occurrence)
-    directory = Path(run.directory)
+    watch = Watch(run.fatal, run.occurrence)
+    module, _, scene = run.scene.rpartition(".")
     try:
         if run.bug is not None:
             bugs.planted(run.bug)
-        if not (directory / "sink.db").exists():
-            orders.prepare(directory)
-        orders.run(directory, watch)
+        getattr(import_module(f"tests.support.crash.{module}"), scene)(Path(run.directory), watch)
         os.write(report, json.dumps({"counts": watch.counts}).encode())
         os._exit(0)
     except BaseException:
@@ -106,7 +108,9 @@ def _child(run: Run, report: int) -> None:
 
 
 def _serve() -> None:
-    import tests.support.crash.bugs  # noqa: F401 (imported once, with the orders, for all children)
+    import tests.support.crash.bugs
+    import tests.support.crash.orders
+    import tests.support.crash.postgres_lane  # noqa: F401 (imported once, for all children)
 
     for line in sys.stdin:
         run = Run(**json.loads(line))
