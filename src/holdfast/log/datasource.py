@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -89,8 +89,9 @@ class Slices(InputPartition):
 class InboxesReader(DataSourceStreamReader):
     """Decides where batches end, and reads them. It remembers where the last one ended, as Spark does not tell."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.reading = reading
+        self._monotonic = monotonic
         self._at = dict(reading.start)
         self._recorded = [dict(ends) for ends in reading.recorded]
         self._opened: dict[str, InboxReader] | None = None
@@ -151,7 +152,7 @@ class InboxesReader(DataSourceStreamReader):
         if not events:
             self._waiting_since = None
             return False
-        now = time.monotonic()
+        now = self._monotonic()
         self._waiting_since = now if self._waiting_since is None else self._waiting_since
         return events >= self.reading.limits.rows or now - self._waiting_since >= self.reading.max_wait
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -35,12 +36,24 @@ def unchanged(events: pa.Table) -> pa.Table:
 
 
 class LocalProcessor:
-    """A processor that applies one function to the events of each partition. It keeps no state between batches."""
+    """A processor that applies one function to the events of each partition. It keeps no state between batches.
 
-    def __init__(self, transform: Transform = unchanged, *, hook: StepHook = no_hook, poll: float = 0.005) -> None:
+    :param poll: how often, in seconds, an idle one asks for news.
+    :param monotonic: the time by which events wait for a fuller batch.
+    """
+
+    def __init__(
+        self,
+        transform: Transform = unchanged,
+        *,
+        hook: StepHook = no_hook,
+        poll: float = 0.005,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._transform = transform
         self._hook = hook
         self._poll = poll
+        self._monotonic = monotonic
         self._stop = threading.Event()
         self._failure: BaseException | None = None
         self._idle = False
@@ -73,7 +86,7 @@ class LocalProcessor:
             self._thread.join()
 
     def _loop(self) -> None:
-        reader = InboxesReader(self._work.reading)
+        reader = InboxesReader(self._work.reading, monotonic=self._monotonic)
         try:
             self._finish_what_was_planned(reader)
             while not self._stop.is_set():

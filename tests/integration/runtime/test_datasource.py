@@ -127,21 +127,6 @@ def test_a_pause_written_by_another_process_holds_admission_back(
     assert reader.latestOffset() == {inbox.uuid: 100}
 
 
-@pytest.mark.req("D15")
-def test_a_batch_that_is_not_full_waits_no_longer_than_it_may(
-    inbox_of: Callable[..., Inbox], reader_of: Callable[..., InboxesReader], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [100.0]
-    monkeypatch.setattr("holdfast.log.datasource.time.monotonic", lambda: now[0])
-    inbox = inbox_of("orders", 10)
-    reader = reader_of(inbox, limits=Limits(rows=50, nbytes=MIB), max_wait=0.2)
-    assert reader.latestOffset() == {inbox.uuid: 0}
-    now[0] += 0.19
-    assert reader.latestOffset() == {inbox.uuid: 0}
-    now[0] += 0.01
-    assert reader.latestOffset() == {inbox.uuid: 10}
-
-
 def test_a_full_batch_does_not_wait(inbox_of: Callable[..., Inbox], reader_of: Callable[..., InboxesReader]) -> None:
     inbox = inbox_of("orders", 60)
     reader = reader_of(inbox, limits=Limits(rows=50, nbytes=MIB), max_wait=1e9)

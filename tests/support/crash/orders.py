@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tests.support.crash.watch import Watch
 
 EVENTS = 400
+CUT_EVENTS = 100
 BATCH = 60
 TRANSACTIONS = (3, 7, 1, 12)
 INBOX_QUOTA = 60_000
@@ -84,3 +85,11 @@ def enact(directory: Path, watch: Watch) -> None:
     if not (directory / "sink.db").exists():
         prepare(directory)
     run(directory, watch)
+
+
+def enact_cut(directory: Path, watch: Watch) -> None:
+    """The same scene with batches of five events, which cut most transactions."""
+    if not (directory / "sink.db").exists():
+        prepare(directory)
+    limits = BatchLimits(max_events=5, max_wait=timedelta(0), respect_source_tx=False)
+    run(directory, watch, make=lambda place: pipeline(place, events=CUT_EVENTS).batch(limits))
