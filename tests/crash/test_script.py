@@ -133,7 +133,7 @@ def from_position(script: Script, after: Position | None) -> list[pa.RecordBatch
     script.open(after)
     found = []
     while not script.finished:
-        captured = script.read(0)
+        captured = script.read(1)
         assert captured is not None
         found.append(captured.events)
     return found
@@ -198,10 +198,10 @@ class TestPlanted:
         read_up_to: dict[str, Position] = {}
         take = Capture._take
 
-        def hasty(self: Capture, captured: Captured | None) -> None:
-            if captured is not None:
-                read_up_to[self.source.name] = captured.position
-            take(self, captured)
+        def hasty(self: Capture, read: list[Captured]) -> None:
+            if read:
+                read_up_to[self.source.name] = read[-1].position
+            take(self, read)
 
         monkeypatch.setattr(Capture, "_take", hasty)
         monkeypatch.setattr(Inbox, "position", lambda self: read_up_to.get(self.name))

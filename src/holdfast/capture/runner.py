@@ -138,7 +138,7 @@ class Capture:
         while captured is not None:
             read.append(captured)
             size += captured.events.nbytes
-            if size >= _MUCH or time.monotonic() >= until or self._stop.is_set():
+            if size >= _MUCH or time.monotonic() >= until or self.source.finished or self._stop.is_set():
                 break
             captured = self.source.read(0)
         return read

@@ -11,7 +11,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast.runtime import Budget, Pipeline, Until
+from holdfast.runtime.pipeline import Pipeline, Until
+from holdfast.runtime.restarts import Budget
 from holdfast.testing.driver import LocalProcessor
 from holdfast.testing.recording import RecordingSink, Vault
 from holdfast.testing.script import Death, Script, rows_of

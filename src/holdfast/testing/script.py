@@ -121,7 +121,12 @@ class Script(Source):
         self._at = after.value if isinstance(after, Seq) else 0
 
     def read(self, wait: float) -> Captured | None:
-        """The next row. When a crash stands before it, nobody may do anything with it any more."""
+        """The next row. When a crash stands before it, nobody may do anything with it any more.
+
+        A row takes a moment to come: whoever does not wait gets none, so each row is captured by itself.
+        """
+        if not wait:
+            return None
         if self.is_dead:
             self.is_read_on = True
             raise Death(f"The script {self.name!r} is read on although the process died at row {self._at}.")
