@@ -62,7 +62,7 @@ def _misspelled() -> Iterator[Broken]:
             known = at(document, spot.path[:-1]).keys()
             middle = len(key) // 2
             wrong = (key[:-1], key[: middle - 1] + key[middle] + key[middle - 1] + key[middle + 1 :], key + key[-1])
-            for name in {name for name in wrong if name not in known and name != "source"}:
+            for name in sorted({name for name in wrong if name not in known and name != "source"}):
                 path = (*spot.path[:-1], name)
                 yield Broken(
                     _name(f"{key} as", path),
