@@ -47,7 +47,20 @@ def dead(tmp_path: Path) -> Iterator[DeadLetterLog]:
         (DeadLetterFilter(ids={entry(2).entry_id}), [2]),
         (DeadLetterFilter(kinds={"Unheard"}), []),
     ],
-    ids=str,
+    ids=[
+        "all",
+        "kind",
+        "stages",
+        "sink",
+        "sink or stage",
+        "since",
+        "until",
+        "between, of a kind",
+        "new",
+        "done",
+        "one",
+        "none",
+    ],
 )
 def test_a_filter_means_those_for_which_all_of_it_holds(
     dead: DeadLetterLog, chosen: DeadLetterFilter, ordinals: list[int]
