@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
+import numpy as np
 import yaml
 
 from holdfast.config.schema import Node, kinds, resolved, schema_of_values
@@ -34,6 +35,20 @@ GENERATOR = {
     "chunk": 64,
     "padding": 8,
 }
+LOG_FILES = {
+    "type": "files",
+    "name": "logs",
+    "paths": ["logs/*.log"],
+    "encoding": "latin-1",
+    "first_line": "[0-9]",
+    "max_bytes": "64KiB",
+    "idle": "1s",
+    "follow": "to the end",
+    "fingerprint": 512,
+    "forget_after": "2m",
+    "max_open": 10,
+}
+STDIN = {"type": "stdin", "name": "pipe", "encoding": "latin-1", "max_bytes": "64KiB"}
 _FULL: dict[str, Any] = {
     "apiVersion": "holdfast/v1",
     "kind": "Pipeline",
@@ -47,6 +62,7 @@ _FULL: dict[str, Any] = {
             {"filter": "seq > 0"},
             {"flatten": {"column": "after", "prefix": "after_"}},
             {"route": {"routes": {"large": "n > 10", "small": "n > 1"}, "otherwise": "rest"}},
+            {"parse": {"format": "regex", "fields": "n STRING", "pattern": "(?<n>.+)", "encoding": "latin-1"}},
         ],
         "output_mode": "append",
         "sinks": [
@@ -101,9 +117,9 @@ class Spot:
 
 
 def several_sources() -> dict[str, Any]:
-    """The full document, with its source in a list."""
+    """The full document, with a source of each kind."""
     document = copy.deepcopy(FULL)
-    document["spec"]["sources"] = [document["spec"].pop("source")]
+    document["spec"]["sources"] = [document["spec"].pop("source"), copy.deepcopy(LOG_FILES), copy.deepcopy(STDIN)]
     return document
 
 
@@ -155,6 +171,8 @@ def state(value: object) -> object:
         return [(state(key), state(item)) for key, item in value.items()]
     if isinstance(value, list | tuple):
         return [state(item) for item in value]
+    if isinstance(value, np.ndarray) and value.dtype == np.uint8:
+        return value.shape  # room for bytes, not yet filled
     if isinstance(value, Enum) or not type(value).__module__.startswith("holdfast."):
         return getattr(value, "__qualname__", repr(value))
     names = [field.name for field in fields(value)] if is_dataclass(value) else list(vars(value))

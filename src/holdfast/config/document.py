@@ -84,7 +84,8 @@ class _Making:
             try:
                 made.append(make())
             except HoldfastError as error:
-                self._problems.append(Problem(self._tree.spot(path).place, error.what, error.remedy, path))
+                what, remedy = self._tree.redacted(error.what), self._tree.redacted(error.remedy)
+                self._problems.append(Problem(self._tree.spot(path).place, what, remedy, path))
         return made
 
     def end(self) -> None:

@@ -113,7 +113,7 @@ def _words(finding: _Finding, tree: Tree) -> tuple[str, str]:
     """What it is, and the remedy."""
     match finding.kind:
         case "refused":
-            return finding.context["what"], finding.context["remedy"]
+            return tree.redacted(finding.context["what"]), tree.redacted(finding.context["remedy"])
         case "missing":
             return f"{finding.block} has no `{finding.key}`.", addition(finding.key, finding.node)
         case "extra_forbidden":

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
 from holdfast.config.fields import Block, Text
 from holdfast.config.problems import nearest
+from holdfast.model.encoding import Encoding
 from holdfast.model.errors import InvalidPipeline, InvalidStep
+from holdfast.process import parse_json, parse_logfmt, parse_regex, parse_text
 from holdfast.process.steps import Filter, Flatten, Python, Route, Sql, Step
 
 if TYPE_CHECKING:
@@ -41,11 +43,51 @@ class RouteBlock(Block):
     """The route of rows for which no condition holds; without it they have none, and reach no sink with `only`."""
 
 
+class ParseBlock(Block):
+    """Reads each line of `payload` into the columns `record` and `parse_error`."""
+
+    format: Literal["json", "logfmt", "regex", "text"]
+    """What a line is: a JSON object, `key=value` pairs, what a regular expression matches, or just text."""
+    fields: Text | None = None
+    """The fields that are kept and their types in Spark's words: `n BIGINT, note STRING`; not for `text`."""
+    pattern: Text | None = None
+    """The regular expression (Java's), with a group `(?<name>…)` for each field; only for `regex`."""
+    encoding: Annotated[Encoding, Field(strict=False)] = Encoding.UTF_8
+    """How the bytes are text."""
+
+    def check(self) -> None:
+        """Each format has what it needs, and nothing that it does not look at."""
+        needs_fields, takes_fields = self.format in ("json", "logfmt"), self.format != "text"
+        if (self.fields is None and needs_fields) or (self.fields is not None and not takes_fields):
+            raise InvalidPipeline(
+                f"The format `{self.format}` {'needs' if needs_fields else 'has no'} `fields`.",
+                remedy="Write for instance `fields: n BIGINT, note STRING`." if needs_fields else "Remove them.",
+            )
+        if (self.pattern is None) is (self.format == "regex"):
+            is_missing = self.pattern is None
+            raise InvalidPipeline(
+                f"The format `{self.format}` {'needs' if is_missing else 'has no'} `pattern`.",
+                remedy="Write for instance `pattern: (?<level>[A-Z]+) (?<text>.*)`." if is_missing else "Remove it.",
+            )
+        self.step()
+
+    def step(self) -> Step:
+        """The step itself."""
+        if self.format == "text":
+            return parse_text(encoding=self.encoding)
+        if self.pattern is not None:
+            return parse_regex(self.pattern, schema=self.fields, encoding=self.encoding)
+        parse = parse_json if self.format == "json" else parse_logfmt
+        return parse(self.fields or "", encoding=self.encoding)
+
+
 class StepBlock(Block):
     """One step; exactly one of these keys."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
+    parse: ParseBlock | None = None
+    """Reads lines of text into columns."""
     sql: Text | None = None
     """A query over the view `events`, which is what the step before gave."""
     python: Function | None = None
@@ -67,6 +109,8 @@ class StepBlock(Block):
 
     def step(self) -> Step:
         """The step itself; the module of a function is imported."""
+        if self.parse is not None:
+            return self.parse.step()
         if self.sql is not None:
             return Sql(self.sql)
         if self.python is not None:

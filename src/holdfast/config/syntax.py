@@ -46,6 +46,14 @@ class Tree:
     root: Value = None
     spots: dict[Path, Spot] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    outside: dict[str, str] = field(default_factory=dict, repr=False)
+    """Texts that came from outside, and how each is written."""
+
+    def redacted(self, text: str) -> str:
+        """A text that may quote values, with those from outside as they are written."""
+        for value in sorted(self.outside, key=len, reverse=True):
+            text = text.replace(value, self.outside[value])
+        return text
 
     def spot(self, path: Path) -> Spot:
         """Where a value stands, or the nearest around it that is there."""
@@ -135,8 +143,11 @@ class _Growing:
         except Unresolved as reason:
             self._problem(node, path, reason.what, reason.remedy)
             return None
-        is_plain = node.style is None and not isinstance(text, Expanded)
-        return plain(text) if is_plain else text
+        if isinstance(text, Expanded):
+            if isinstance(plain(text), str):
+                self._tree.outside[str(text)] = node.value
+            return text
+        return plain(text) if node.style is None else text
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> Value:
         found: dict[str, Value] = {}

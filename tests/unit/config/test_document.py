@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from tests.support.documents import FULL, Path, state, text_of, with_value, without
+from tests.support.documents import FULL, STDIN, Path, several_sources, state, text_of, with_value, without
 
 from holdfast.capture import Generator
 from holdfast.config import find_problems, load
@@ -162,3 +162,33 @@ def test_a_problem_says_what_is_wrong_and_what_to_write(path: Path, value: objec
     (problem,) = find_problems(text_of(with_value(FULL, path, value)))
     assert what in problem.what
     assert remedy in problem.remedy
+
+
+PARSING = [
+    ({"format": "json"}, "The format `json` needs `fields`."),
+    ({"format": "logfmt"}, "The format `logfmt` needs `fields`."),
+    ({"format": "text", "fields": "n BIGINT"}, "The format `text` has no `fields`."),
+    ({"format": "regex"}, "The format `regex` needs `pattern`."),
+    ({"format": "json", "fields": "n BIGINT", "pattern": "(?<n>.*)"}, "The format `json` has no `pattern`."),
+    ({"format": "regex", "pattern": "("}, "is no regular expression"),
+    ({"format": "regex", "pattern": ".*"}, "names no group"),
+]
+
+
+@pytest.mark.parametrize(("block", "what"), PARSING)
+def test_a_way_to_parse_that_means_nothing_is_told(block: object, what: str) -> None:
+    (problem,) = find_problems(text_of(with_value(FULL, ("spec", "process", 5, "parse"), block)))
+    assert what in problem.what
+
+
+def test_no_standard_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    (problem,) = find_problems(text_of(with_value(FULL, ("spec", "source"), STDIN)))
+    assert "This process has no standard input" in problem.what
+
+
+def test_what_a_source_refuses_is_told_with_its_place() -> None:
+    document = with_value(several_sources(), ("spec", "sources", 1, "fingerprint"), "1MiB")
+    (problem,) = find_problems(text_of(document))
+    assert "1 to 65536 are possible" in problem.what
+    assert text_of(document).splitlines()[problem.place.line - 1] == "  - type: files"

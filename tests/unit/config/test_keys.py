@@ -26,6 +26,18 @@ SOURCE = {
     "pace.burst": 3.0,
     "pace.every": "30s",
 }
+LOG_FILES = {
+    "name": "others",
+    "paths": ["others/*.log"],
+    "encoding": "utf-16-le",
+    "first_line": "[A-Z]",
+    "max_bytes": "1MiB",
+    "idle": "2s",
+    "follow": "forever",
+    "fingerprint": 256,
+    "forget_after": "3m",
+    "max_open": 20,
+}
 SINK = {
     "name": "other",
     "required": False,
@@ -54,6 +66,8 @@ OTHERWISE: dict[str, object] = {
     "spec.directory": "data/others",
     **below("spec.source", SOURCE),
     **below("spec.sources.0", SOURCE),
+    **below("spec.sources.1", LOG_FILES),
+    **below("spec.sources.2", {"name": "other", "encoding": "utf-8", "max_bytes": "1MiB"}),
     "spec.process.0.sql": "SELECT seq FROM events",
     "spec.process.1.python": "tests.support.documents:text_of",
     "spec.process.2.filter": "seq > 1",
@@ -61,6 +75,10 @@ OTHERWISE: dict[str, object] = {
     "spec.process.3.flatten.prefix": "",
     "spec.process.4.route.routes": {"small": "n > 1", "large": "n > 10"},
     "spec.process.4.route.otherwise": "others",
+    "spec.process.5.parse.format": "json",
+    "spec.process.5.parse.fields": "n BIGINT",
+    "spec.process.5.parse.pattern": "(?<n>.*)",
+    "spec.process.5.parse.encoding": "utf-8",
     "spec.output_mode": "update",
     **below("spec.sinks.0", {**SINK, "directory": "others", "format": "jsonl", "rotate_at": "1MiB", "max_inflight": 3}),
     **below("spec.sinks.1", {**SINK, **TABLE, "path": "others.db"}),
@@ -83,6 +101,12 @@ OTHERWISE: dict[str, object] = {
 
 CHOOSING = {"apiVersion", "kind", "type"}
 """Keys with which the format or the kind is chosen: any other value is refused, or asks for other keys."""
+
+COMES_WITH: dict[str, Path] = {
+    "spec.commit.policy": ("spec", "commit", "quorum"),
+    "spec.process.5.parse.format": ("spec", "process", 5, "parse", "pattern"),
+}
+"""Keys that mean nothing with the other value of another key."""
 
 DOCUMENTS = [FULL, several_sources()]
 
@@ -126,7 +150,7 @@ def test_the_table_names_every_key() -> None:
 def changed(place: str) -> object:
     base, spot = LEAVES[place]
     document = with_value(base, spot.path, OTHERWISE[place])
-    return without(document, ("spec", "commit", "quorum")) if place == "spec.commit.policy" else document
+    return without(document, COMES_WITH[place]) if place in COMES_WITH else document
 
 
 @pytest.mark.req("X16")
@@ -169,8 +193,8 @@ def test_another_format_or_kind_is_refused(path: Path) -> None:
 
 
 def test_each_kind_is_an_adapter_of_its_own() -> None:
-    plan = load(text_of(FULL)).plan()
-    assert [source.kind for source in plan.sources] == ["generator"]
+    plan = load(text_of(several_sources())).plan()
+    assert [source.kind for source in plan.sources] == ["generator", "files", "stdin"]
     assert [spec.sink.kind for spec in plan.sinks] == ["files", "sqlite", "postgres"]
 
 

@@ -7,8 +7,10 @@ from typing import Annotated
 from pydantic import Field
 
 from holdfast.config.sources.base import SourceBlock
+from holdfast.config.sources.files import LogFilesBlock
 from holdfast.config.sources.generator import GeneratorBlock
+from holdfast.config.sources.stdin import StdinBlock
 
-AnySource = Annotated[GeneratorBlock, Field(discriminator="type")]
+AnySource = Annotated[GeneratorBlock | LogFilesBlock | StdinBlock, Field(discriminator="type")]
 
 __all__ = ["AnySource", "SourceBlock"]
