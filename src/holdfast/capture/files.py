@@ -16,26 +16,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.capture.contract import Captured, Source
+from holdfast.capture.tailing.block import Block
 from holdfast.capture.tailing.content import LONGEST_HEAD
 from holdfast.capture.tailing.events import Shape, make_events, places_in_files
 from holdfast.capture.tailing.records import Framing, is_pattern
 from holdfast.capture.tailing.report import FilesStatus, Report
-from holdfast.capture.tailing.tail import Block, Replaced
+from holdfast.capture.tailing.tail import Replaced
 from holdfast.capture.tailing.watch import Watch, Watching
 from holdfast.model.encoding import Encoding
 from holdfast.model.errors import InvalidSource
 from holdfast.model.positions import FilesPosition
 
 if TYPE_CHECKING:
-    from holdfast.capture.tailing.tail import Piece, Tail
+    from holdfast.capture.tailing.block import Piece
+    from holdfast.capture.tailing.tail import Tail
     from holdfast.model.positions import Position
 
 __all__ = ["FilesStatus", "Follow", "LogFiles"]
 
 BLOCK_BYTES = 16 * 2**20
+_LARGEST_RECORD = 2**28
 _LEAST_ROOM = 2**16
 """With less room left in the block no further file is read into it."""
 _SCAN_EVERY = 0.25
+_SCAN_REST = 5
+"""For so many times as long as a scan took there is no other."""
 _PAUSE = 0.01
 
 
@@ -62,6 +67,7 @@ class LogFiles(Source):
     :param fingerprint: how many bytes of its beginning tell a file from all others; files that begin alike for longer
         than that are taken for copies of each other.
     :param forget_after: after how many seconds a file is forgotten that is gone and read.
+    :param max_open: how many files are kept open; a quarter of what the process may have when it is not given.
     """
 
     kind: ClassVar[str] = "files"
@@ -98,7 +104,7 @@ class LogFiles(Source):
                 window=fingerprint,
                 settle=8 * _SCAN_EVERY,
                 forget_after=forget_after,
-                max_open=max_open or resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2,
+                max_open=max_open or resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4,
             ),
             self._report,
         )
@@ -125,7 +131,8 @@ class LogFiles(Source):
             now = self._monotonic()
             if now >= self._scan_at:
                 self._watch.scan(now)
-                self._scan_at = self._monotonic() + _SCAN_EVERY
+                done = self._monotonic()
+                self._scan_at = done + max(_SCAN_EVERY, _SCAN_REST * (done - now))
             pieces = self._gathered(now)
             if pieces:
                 return self._captured(pieces)
@@ -206,8 +213,8 @@ def _wrong(patterns: tuple[str | Path, ...], first_line: str | None, max_bytes: 
         return "it names none"
     if first_line is not None and not is_pattern(first_line):
         return f"{first_line!r} is no regular expression"
-    if max_bytes < 1:
-        return f"of a record {max_bytes} bytes are to be kept"
+    if not 1 <= max_bytes <= _LARGEST_RECORD:
+        return f"of a record {max_bytes} bytes are to be kept, and 1 to {_LARGEST_RECORD} are possible"
     if not 1 <= fingerprint <= LONGEST_HEAD:
         return f"its fingerprints are of {fingerprint} bytes, and 1 to {LONGEST_HEAD} are possible"
     return None

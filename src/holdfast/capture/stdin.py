@@ -16,10 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from holdfast.capture.contract import Captured, Source
+from holdfast.capture.tailing.block import Block
 from holdfast.capture.tailing.content import Piped
 from holdfast.capture.tailing.events import Shape, make_events
 from holdfast.capture.tailing.records import Framing
-from holdfast.capture.tailing.tail import Block, Tail
+from holdfast.capture.tailing.tail import Tail
 from holdfast.model.encoding import Encoding
 from holdfast.model.envelope import event_ids
 from holdfast.model.errors import InvalidSource

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from holdfast.capture.tailing.tail import Piece
+    from holdfast.capture.tailing.block import Piece
 
 Places = tuple[pa.StringArray, pa.StringArray]
 """The id and the position of each event."""

@@ -6,18 +6,19 @@ the reading, with what it began with before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdfast.capture.tailing.recognition import fingerprint_of
+from holdfast.capture.tailing.block import Piece
+from holdfast.capture.tailing.recognition import Absent, fingerprint_of
 from holdfast.capture.tailing.rest import Rest, Trouble
 from holdfast.model.positions import FilePosition, Fingerprint
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from holdfast.capture.tailing.block import Block
     from holdfast.capture.tailing.content import Content
     from holdfast.capture.tailing.listing import Found, Signature
     from holdfast.capture.tailing.records import Framing
@@ -25,57 +26,6 @@ if TYPE_CHECKING:
 
 class Replaced(Exception):
     """The content of a file that is being read was replaced."""
-
-
-class Block:
-    """Room for what is read at once. What belongs to the records of several files lies in it without gaps."""
-
-    def __init__(self, size: int, newline: bytes) -> None:
-        self._data = np.empty(size + len(newline), dtype=np.uint8)
-        self._size = size
-        self._newline = np.frombuffer(newline, dtype=np.uint8)
-        self.used = 0
-
-    def free(self) -> memoryview:
-        """The room that is left."""
-        return self._data.data[self.used : self._size]
-
-    def filled(self, count: int) -> npt.NDArray[np.uint8]:
-        """What was just read into the free room."""
-        return self._data[self.used : self.used + count]
-
-    def keep(self, count: int, *, is_open: bool) -> None:
-        """Keep so much of it, with a newline behind when the last record has none."""
-        self.used += count
-        if is_open:
-            width = len(self._newline)
-            self._data[self.used : self.used + width] = self._newline
-            self.used += width
-
-    def data(self) -> npt.NDArray[np.uint8]:
-        """All that was kept. It is overwritten by the next reading."""
-        return self._data[: self.used]
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing was kept yet: what does not fit now never will."""
-        return self.used == 0
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Consecutive records of one file, which lie in the block behind those of the piece before."""
-
-    number: int
-    path: str
-    start: int
-    """The byte of the file at which the first one begins."""
-    ends: npt.NDArray[np.int64]
-    """Where each ends, counted from `start`."""
-    is_open: bool
-    """Whether the last one has no newline; the block has one all the same."""
-    continues: bool
-    """Whether the first one is the rest of a record that was given out unfinished."""
 
 
 class Tail:
@@ -124,9 +74,14 @@ class Tail:
     @property
     def is_present(self) -> bool:
         """Whether it is certain where its content is: under a name, or in an open file that has more to read."""
-        if self.content is not None and self.content.is_deleted:
-            return self.has_news()
-        return self.content is not None or self.seen is not None
+        if self.seen is not None:
+            return True
+        return self.content is not None and (not self.content.is_deleted or self.has_news())
+
+    def absence(self, now: float, settle: float) -> Absent:
+        """What is needed to find it again."""
+        is_settled = self.absent_since is not None and now - self.absent_since >= settle
+        return Absent(self._fingerprint, self.offset, is_settled)
 
     def is_gone(self, now: float, patience: float) -> bool:
         """Whether it was not to be seen, and had nothing new, for so many seconds."""
@@ -135,10 +90,13 @@ class Tail:
 
     def is_in(self, content: Content) -> bool:
         """Whether the file is this one: it begins with what was captured, and is long enough."""
-        length = self._fingerprint.length
         size = content.size
-        is_long_enough = size is None or size >= self.offset
-        return is_long_enough and fingerprint_of(content.head(length)) == self._fingerprint
+        if size is not None and size < self.offset:
+            return False
+        length = self._fingerprint.length
+        if not length:  # nothing was captured: only what was skipped at its beginning has to be there
+            return content.head(self.offset) == self._head[: self.offset]
+        return fingerprint_of(content.head(length)) == self._fingerprint
 
     def attach(self, found: Found, now: float) -> None:
         """It is under this name."""

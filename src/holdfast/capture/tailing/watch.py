@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.capture.tailing.content import open_content
 from holdfast.capture.tailing.listing import beside, matching
-from holdfast.capture.tailing.recognition import Absent, Heads, Sighting, Verdict, judge
+from holdfast.capture.tailing.recognition import Heads, Sighting, Verdict, judge
 from holdfast.capture.tailing.tail import Tail, new_tail
 from holdfast.model.encoding import Encoding
 from holdfast.model.positions import FilesPosition
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.capture.tailing.content import Content
     from holdfast.capture.tailing.listing import Found, Signature
+    from holdfast.capture.tailing.recognition import Absent, Judgement
     from holdfast.capture.tailing.report import Report
 
 
@@ -44,6 +45,30 @@ class _Copy:
 
     signature: Signature
     original: Tail
+
+
+class _Ground:
+    """What is known while unknown files are judged one after the other."""
+
+    def __init__(self, tails: Iterable[Tail], now: float, how: Watching) -> None:
+        self.absent: dict[Absent, Tail] = {}
+        self._present: dict[bytes, Tail] = {}
+        for tail in tails:
+            if tail.is_present:
+                self._present[tail.head] = tail
+            else:
+                self.absent[tail.absence(now, how.settle)] = tail
+        self.heads = Heads(list(self._present))
+
+    def known(self, judged: Judgement) -> Tail | None:
+        """The tail that decided a judgement."""
+        return self.absent[judged.absent] if judged.absent else self._present.get(judged.original or b"")
+
+    def arrived(self, tail: Tail) -> None:
+        """A file is present now that was not."""
+        self.absent = {absent: other for absent, other in self.absent.items() if other is not tail}
+        self._present[tail.head] = tail
+        self.heads.add(tail.head)
 
 
 class Watch:
@@ -84,7 +109,8 @@ class Watch:
             near = beside([*self._how.patterns, *names], inodes)
             listed = {found.signature.inode for found in wanted}
             unknown += self._attach([found for found in near if found.signature.inode not in listed], now)
-        self._recognise([found for found in unknown if not self._is_known_copy(found)], now)
+        questions = [found for found in unknown if not self._is_known_copy(found)]
+        self._recognise(questions[: self._how.max_open], now)
         self._forget(now)
         self._close_some()
 
@@ -94,14 +120,15 @@ class Watch:
         return [found for found in listed if not self._is_attached(by_inode.get(found.signature.inode), found, now)]
 
     def _is_attached(self, tail: Tail | None, found: Found, now: float) -> bool:
+        """Whether a file is known by its inode, so that there is no question left."""
         if tail is None:
             return False
         if tail.seen != found.signature or (tail.content is None and tail.is_behind):
             content = tail.content or self._opened(found)
             if content is None:
-                return False
+                return True  # it cannot be opened now: the next scan asks again
             tail.hold(content)
-            if content.inode != tail.inode or not tail.is_in(content):
+            if not tail.is_in(content):
                 tail.lose(now)
                 return False
         tail.attach(found, now)
@@ -133,23 +160,18 @@ class Watch:
         sightings = [Sighting(content.head(self._how.window), content.size) for _, content in opened]
         for tail in self.tails if opened else ():
             tail.refresh()
-        present = {tail.head: tail for tail in self.tails if tail.is_present}
-        heads = Heads(list(present))
+        ground = _Ground(self.tails if opened else [], now, self._how)
         for (found, content), sighting in zip(opened, sightings, strict=True):
-            reader = self._judged(found, content, sighting, heads, present, now) if sighting.head else None
+            reader = self._judged(found, content, sighting, ground, now) if sighting.head else None
             if reader is None:
                 content.close()
             else:
-                present[reader.head] = reader
-                heads.add(reader.head)
+                ground.arrived(reader)
 
-    def _judged(
-        self, found: Found, content: Content, sighting: Sighting, heads: Heads, present: dict[bytes, Tail], now: float
-    ) -> Tail | None:
+    def _judged(self, found: Found, content: Content, sighting: Sighting, ground: _Ground, now: float) -> Tail | None:
         """Carry out what is decided about an unknown file; the tail that it is now read by."""
-        absent = {self._absent(tail, now): tail for tail in self.tails if not tail.is_present}
-        judged = judge(sighting, list(absent), heads, window=self._how.window)
-        known = absent[judged.absent] if judged.absent else present.get(judged.original or b"")
+        judged = judge(sighting, list(ground.absent), ground.heads, window=self._how.window)
+        known = ground.known(judged)
         if judged.verdict is Verdict.NEW and found.is_wanted:
             return self._begin(found, content, now)
         if judged.verdict is Verdict.MOVED and known is not None:
@@ -160,11 +182,6 @@ class Watch:
         if judged.verdict is Verdict.COPY and known is not None and found.is_wanted:
             self._copies[found.signature.inode] = _Copy(found.signature, known)
         return None
-
-    def _absent(self, tail: Tail, now: float) -> Absent:
-        at = tail.at
-        is_settled = tail.absent_since is not None and now - tail.absent_since >= self._how.settle
-        return Absent(at.fingerprint, at.offset, is_settled)
 
     def _begin(self, found: Found, content: Content, now: float) -> Tail | None:
         head = content.head(4)
@@ -200,11 +217,15 @@ class Watch:
             tail.release()
 
     def _opened(self, found: Found) -> Content | None:
+        """The content of a file, unless its name was given to another one meanwhile."""
         try:
             content = open_content(found.path)
         except FileNotFoundError:
             return None
         except OSError as error:
             self._report.problem(found.path, str(error))
+            return None
+        if content is not None and content.inode != found.signature.inode:
+            content.close()
             return None
         return content
