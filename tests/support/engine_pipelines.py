@@ -128,7 +128,7 @@ def started(
     whole: Pipeline,
     *,
     processor: Callable[[], Processor] = lambda: LocalProcessor(orders),
-    **start: Accept | StepHook,
+    **start: Accept | StepHook | Until,
 ) -> Iterator[Pipeline]:
     """A pipeline that is started, and stopped at the end if nobody did."""
     whole.start(processor=processor, **start)  # type: ignore[arg-type]

@@ -47,6 +47,13 @@ class Source(ABC):
     def finished(self) -> bool:
         """Whether the source has ended: no event will ever come again."""
 
+    def latest(self) -> Position | None:
+        """Where the source ends just now, once it is open; a run that takes in what is available goes as far.
+
+        None when it cannot say: then it goes on until a read gives nothing. A source that may never pause must say.
+        """
+        return None
+
     def acknowledge(self, position: Position) -> None:  # noqa: B027 (most sources need not know)
         """Everything up to here is safe downstream; the source may forget it."""
 

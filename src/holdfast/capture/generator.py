@@ -109,6 +109,11 @@ class Generator(Source):
         """Whether the last order was read."""
         return self._events is not None and self._at >= self._events
 
+    def latest(self) -> Position | None:
+        """The last order that is due now; of endless ones without a pace, those of one read."""
+        last = self._at + max(0, self._due())
+        return Seq(last) if last else None
+
     def close(self) -> None:
         """Nothing to give up."""
 

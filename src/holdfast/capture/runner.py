@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.capture.contract import Captured, Source
     from holdfast.log.inbox import Inbox
     from holdfast.model.errors import HoldfastError
+    from holdfast.model.positions import Position
 
 
 _MUCH = 64 * 1024
@@ -38,6 +39,13 @@ class CaptureState(Enum):
     FINISHED = "finished"
     STOPPED = "stopped"
     FAILED = "failed"
+
+
+class Reach(Enum):
+    """How far a source is read."""
+
+    END = "to its end, if it has one"
+    NOW = "to what it has when it is opened"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,7 @@ class Capture:
         inbox: Inbox,
         *,
         failed: Callable[[BaseException], None],
+        reach: Reach = Reach.END,
         poll: float = 0.05,
         retry_pause: float = 0.5,
         pause: float = 0.02,
@@ -73,10 +82,14 @@ class Capture:
         self.source = source
         self.inbox = inbox
         self._failed = failed
+        self._reach = reach
         self._poll = poll
         self._retry_pause = retry_pause
         self._pause = pause
         self._stop = threading.Event()
+        self._opened = False
+        self._latest: Position | None = None
+        """Where the source ended when it was first opened, if it said so."""
         self._begun: Captured | None = None
         """The beginning of a transaction of which more is to come."""
         self._state = CaptureState.READING
@@ -101,7 +114,7 @@ class Capture:
 
     @property
     def finished(self) -> bool:
-        """Whether everything the source will ever have is in the inbox."""
+        """Whether everything that is to be read is in the inbox: all the source will ever have, or has now."""
         return self._state is CaptureState.FINISHED
 
     def _run(self) -> None:
@@ -120,14 +133,34 @@ class Capture:
             self._begun = None
             self.inbox.forget_unfinished()
             self.source.open(self.inbox.position())
+            self._note_latest()
+            is_dry = False
             while not self._stop.is_set():
-                if self.source.finished:
+                if self.source.finished or self._has_reached(is_dry):
                     self._state = CaptureState.FINISHED
                     return
-                self._take(self._read())
+                read = self._read()
+                self._take(read)
+                is_dry = not read
         except (SourceUnavailable, LogFull, LogReadOnly, LogUnavailable) as error:
             self.source.close()
             self._retry_after(error)
+
+    def _note_latest(self) -> None:
+        """What was available at first stays what is to be read, also when the source has to be opened again."""
+        if self._reach is Reach.NOW and not self._opened:
+            self._latest, self._opened = self.source.latest(), True
+
+    def _has_reached(self, is_dry: bool) -> bool:
+        """Whether what was available is in the inbox."""
+        if self._latest is None:
+            return self._reach is Reach.NOW and is_dry
+        position = self.inbox.position()
+        return position is not None and self._ends_what_was_there(position)
+
+    def _ends_what_was_there(self, position: Position) -> bool:
+        """Whether everything that was available is read at this position."""
+        return self._latest is not None and position.at_or_after(self._latest)
 
     def _read(self) -> list[Captured]:
         """Wait for the first events, and take in what is there behind them."""
@@ -138,7 +171,8 @@ class Capture:
         while captured is not None:
             read.append(captured)
             size += captured.events.nbytes
-            if size >= _MUCH or time.monotonic() >= until or self.source.finished or self._stop.is_set():
+            is_all = self.source.finished or self._ends_what_was_there(captured.position)
+            if is_all or size >= _MUCH or time.monotonic() >= until or self._stop.is_set():
                 break
             captured = self.source.read(0)
         return read

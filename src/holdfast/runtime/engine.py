@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from holdfast.capture.runner import Capture
+from holdfast.capture.runner import Capture, Reach
 from holdfast.deliver import Delivery
 from holdfast.model.errors import HoldfastError
 from holdfast.model.steps import StepHook, no_hook
@@ -52,12 +52,14 @@ class Engine:
         *,
         takeover: Takeover = Takeover.REFUSE,
         accept: Accept = Accept.NOTHING,
+        reach: Reach = Reach.END,
         hook: StepHook = no_hook,
     ) -> None:
         self.plan = plan
         self._new_processor = processor
         self._takeover = takeover
         self._accept = accept
+        self.reach = reach
         self._hook = hook
         self._course = Course(plan.name)
         self._closing = threading.Lock()
@@ -72,7 +74,7 @@ class Engine:
         """Open what is on disk, start capture and lanes, and then Spark in the background."""
         self.ground = Ground.open(self.plan, takeover=self._takeover, accept=self._accept, hook=self._hook)
         self.captures = [
-            Capture(source, self.ground.inboxes[source.name], failed=self._course.end_by)
+            Capture(source, self.ground.inboxes[source.name], failed=self._course.end_by, reach=self.reach)
             for source in self.plan.sources
         ]
         self.delivery = self._new_delivery()
@@ -173,11 +175,11 @@ class Engine:
         self._end("stopped without draining")
 
     def wait(self, *, caught_up: bool, timeout: float | None = None) -> bool:
-        """Wait until the pipeline is over, or has delivered everything its sources will ever have."""
+        """Wait until the pipeline is over, or has delivered everything it is to read."""
         return self._course.wait(lambda: caught_up and self.is_caught_up(), timeout)
 
     def is_caught_up(self) -> bool:
-        """Whether every source has ended and every sink has everything that came of it."""
+        """Whether every source is read as far as it is to be, and every sink has everything that came of it."""
         if not all(capture.finished for capture in self.captures):
             return False
         newest = self.ground.outbox.newest()

@@ -20,6 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.capture.runner import Reach
 from holdfast.deliver import SinkSpec
 from holdfast.model.errors import LifecycleRefused, PipelineFailed
 from holdfast.model.steps import StepHook, no_hook
@@ -50,6 +51,8 @@ class Until(Enum):
     """Until somebody stops it, with SIGTERM for instance."""
     CAUGHT_UP = "caught up"
     """Until every source has ended and every sink has everything that came of it."""
+    AVAILABLE_NOW = "available now"
+    """Until every sink has what was in the inboxes and sources at the start; what comes later is left for later."""
 
 
 class Pipeline:
@@ -123,18 +126,29 @@ class Pipeline:
     def start(
         self,
         *,
+        until: Until = Until.STOPPED,
         takeover: Takeover = Takeover.REFUSE,
         accept: Accept = Accept.NOTHING,
         hook: StepHook = no_hook,
         processor: Callable[[], Processor] | None = None,
     ) -> None:
-        """Start and return: capture and lanes work, Spark comes up behind them."""
+        """Start and return: capture and lanes work, Spark comes up behind them.
+
+        :param until: `Until.AVAILABLE_NOW` reads no further than what is there now.
+        """
         if self._engine is not None and not self._engine.state.is_over:
             raise LifecycleRefused(f"Pipeline {self.name!r} runs already.", remedy="Stop it first.")
         if self._engine is not None and self._engine.is_open:
             self._engine.stop()  # it failed, and nobody has closed it since
         plan = self.plan()
-        engine = Engine(plan, processor or _in_spark(plan, hook), takeover=takeover, accept=accept, hook=hook)
+        engine = Engine(
+            plan,
+            processor or _in_spark(plan, hook),
+            takeover=takeover,
+            accept=accept,
+            reach=Reach.NOW if until is Until.AVAILABLE_NOW else Reach.END,
+            hook=hook,
+        )
         engine.start()
         self._engine = engine
 
@@ -154,7 +168,7 @@ class Pipeline:
         :param started: called once capture and lanes work.
         """
         with _asked_to_stop() as asked:
-            self.start(takeover=takeover, accept=accept, processor=processor)
+            self.start(until=until, takeover=takeover, accept=accept, processor=processor)
             started()
             while not asked.is_set() and not self.wait(until=until, timeout=0.2):
                 pass
@@ -162,7 +176,12 @@ class Pipeline:
 
     def wait(self, *, until: Until = Until.STOPPED, timeout: float | None = None) -> bool:
         """Wait for it; False when it was not so in time. A pipeline that failed is over too: `drain` says why."""
-        return self.engine.wait(caught_up=until is Until.CAUGHT_UP, timeout=timeout)
+        if until is Until.AVAILABLE_NOW and self.engine.reach is not Reach.NOW:
+            raise LifecycleRefused(
+                f"Pipeline {self.name!r} was not started to read what is available now.",
+                remedy="Start it with `until=Until.AVAILABLE_NOW`.",
+            )
+        return self.engine.wait(caught_up=until is not Until.STOPPED, timeout=timeout)
 
     def drain(self, *, within: float = 30.0) -> StopRecord | None:
         """Stop in order and say what remains. Raises what ended the pipeline, if something did."""
