@@ -19,6 +19,7 @@ from holdfast.testing import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from holdfast.checkpoint.contract import CheckpointStore
     from holdfast.deliver import DeliveryStatus, LaneStatus, Sink
@@ -155,6 +156,7 @@ class World:
         settings: DeliverySettings | None = None,
         seed: int = 0,
         acknowledge: Callable[[Mapping[str, Position]], None] | None = None,
+        captured_at: Callable[[int], datetime | None] = lambda _: None,
     ) -> Delivery:
         """A new life over what is durable; it is not started yet."""
         self.outbox.hook = self.dead.hook = hook
@@ -169,6 +171,7 @@ class World:
             sinks=sinks,
             policy=policy,
             acknowledge=acknowledge or self.told.append,
+            captured_at=captured_at,
             hook=hook,
             clock=self.clock,
             random=Random(seed),

@@ -135,7 +135,7 @@ class Conductor:
                 self._teller.tell(positions, self._core.clock.monotonic())
             case Release(through):
                 self._outbox.release(through)
-                self._core.forget_rows(through)
+                self._core.forget(through)
             case DeadLetter(lane, oseq):
                 self._see_that_rows_are_dead_letters(lane, oseq)
             case Vanished(lane, oseq):

@@ -17,9 +17,11 @@ from holdfast.model.errors import LifecycleRefused, PipelineFailed, PipelineFenc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
     from holdfast.deliver.clock import Clock
     from holdfast.deliver.lane import DeliveryLane
+    from holdfast.deliver.ports import PublishedBatch
     from holdfast.deliver.spec import SinkSpec
     from holdfast.ledger.cursors import Cursors
 
@@ -72,6 +74,8 @@ class Core:
         """While a lane that starts at `now` is being added."""
         self.rows_of: dict[int, int] = {}
         """How many rows each batch has that is still kept."""
+        self.captured_at: dict[int, datetime] = {}
+        """When the last event of each batch that is still kept was captured, as far as that is known."""
         self.lanes: dict[str, DeliveryLane] = {}
         """The lanes that the ledger knows."""
         self.detached: dict[str, SinkSpec] = {}
@@ -121,10 +125,23 @@ class Core:
         """Whether the cursors on disk are the current ones."""
         return self.has_ledger and self.durable == self.ledger.cursors()
 
-    def forget_rows(self, through: int) -> None:
+    def note(self, batch: PublishedBatch, captured_at: datetime | None) -> None:
+        """What is told of a batch besides where it is."""
+        self.rows_of[batch.oseq] = batch.rows
+        if captured_at is not None:
+            self.captured_at[batch.oseq] = captured_at
+
+    def forget(self, through: int) -> None:
         """The outbox forgets the batches up to this one."""
         with self.lock:
             self.rows_of = {oseq: rows for oseq, rows in self.rows_of.items() if oseq > through}
+            self.captured_at = {oseq: time for oseq, time in self.captured_at.items() if oseq > through}
+
+    def age_of(self, oseq: int) -> float | None:
+        """Seconds since the last event of a batch was captured; None when nobody knows when that was."""
+        with self.lock:
+            captured_at = self.captured_at.get(oseq)
+        return None if captured_at is None else max(0.0, (self.clock.now() - captured_at).total_seconds())
 
     @contextmanager
     def holding_creation(self) -> Iterator[None]:

@@ -33,6 +33,7 @@ from holdfast.model.steps import StepHook, no_hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from holdfast.checkpoint.contract import CheckpointStore
     from holdfast.deliver.ports import DeadLetters, Outbox, PublishedBatch
@@ -50,6 +51,7 @@ class Delivery:
     :param dead_letters: where rows go that a sink will never take.
     :param store: where the cursors are kept, written under `epoch`.
     :param acknowledge: tells the sources that everything up to these positions is committed and durable.
+    :param captured_at: says when the last event of a batch was captured, if that is known.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Delivery:
         sinks: Sequence[SinkSpec],
         policy: Policy | None = None,
         acknowledge: Callable[[Mapping[str, Position]], None],
+        captured_at: Callable[[int], datetime | None] = lambda _: None,
         hook: StepHook = no_hook,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -74,6 +77,7 @@ class Delivery:
         self._store = store
         self._sources = frozenset(sources)
         self._sinks = tuple(sinks)
+        self._captured_at = captured_at
         self._policy = policy or Required()
         random = random or Random()
         self._core = core = Core(clock or SystemClock())
@@ -129,7 +133,7 @@ class Delivery:
             core.wait_while_well(core.may_create)
             for new in self._unknown_up_to(batch):
                 core.ledger.create(new.oseq, new.positions)
-                core.rows_of[new.oseq] = new.rows
+                core.note(new, self._captured_at(new.oseq))
                 core.ring()
 
     def status(self) -> DeliveryStatus:
@@ -229,7 +233,8 @@ class Delivery:
         batches = self._outbox.batches()
         known = read_what_is_known(self._store, self._outbox, batches)
         lanes = self._roster.open(self._roster.attached(self._sinks, known.cursors))
-        self._core.rows_of = {batch.oseq: batch.rows for batch in batches}
+        for batch in batches:
+            self._core.note(batch, self._captured_at(batch.oseq))
         try:
             self._roster.begin(lanes, known, self._sources, self._policy)
         except NotRetained as refusal:

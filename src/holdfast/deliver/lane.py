@@ -18,6 +18,7 @@ from holdfast.deliver.contract import LaneIdentity
 from holdfast.deliver.core import DeliveryPhase, Halted
 from holdfast.deliver.gate import Gate
 from holdfast.deliver.retry import RetryPolicy, Tries
+from holdfast.model.histogram import DurationHistogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,6 +82,8 @@ class DeliveryLane:
         self.keys_of: dict[int, frozenset[object] | None] = {}
         """For a disjoint sink: the keys of every batch that is with a worker."""
         self.rows = RowCounts()
+        self.latency = DurationHistogram()
+        """From the capture of a batch's last event to the sink's commit."""
         self.abandoned = 0
         self.last_error: Reason | None = None
         self.catching_up_to = 0

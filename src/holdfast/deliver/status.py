@@ -6,7 +6,7 @@ abandoned, and every row it read went out, to the dead letters or along another 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.gaps import Gaps
     from holdfast.ledger.lane import Lane
     from holdfast.ledger.ledger import Ledger
+    from holdfast.model.histogram import DurationHistogram
     from holdfast.model.positions import Position
 
 
@@ -44,6 +45,20 @@ class LaneState(Enum):
     STOPPED = "stopped"
     """It does not go on until somebody acts, or delivery has ended."""
     FENCED = "fenced"
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Seconds from the capture of a batch's last event to the sink's commit, over the batches of this run.
+
+    A percentile is never below the true one, and at most a fifth above it.
+    """
+
+    batches: int = 0
+    """How many were measured; a batch whose events are gone from the inbox at a start is not."""
+    p50: float = 0.0
+    p99: float = 0.0
+    longest: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +89,7 @@ class LaneStatus:
     rows_filtered: int = 0
     rows_refused: int = 0
     """Dropped on purpose, because the dead letters had no room and were told to refuse."""
+    latency: Latency = field(default_factory=Latency)
     attempts: int = 0
     """How often the batch in the worst state has failed so far."""
     breaker: BreakerState = BreakerState.CLOSED
@@ -160,6 +176,7 @@ def _lane(lane: DeliveryLane, ledger: Ledger, core: Core) -> LaneStatus:
         rows_dead=lane.rows.dead,
         rows_filtered=lane.rows.filtered,
         rows_refused=lane.rows.refused,
+        latency=_latency(lane.latency),
         attempts=max((tries.failed for tries in lane.trying.values()), default=0),
         breaker=lane.breaker.state(core.clock.monotonic()),
         last_error=lane.last_error,
@@ -180,6 +197,10 @@ def _detached(spec: SinkSpec, gaps: Gaps) -> LaneStatus:
         cursor=gaps[-1].after,
         gaps=gaps,
     )
+
+
+def _latency(measured: DurationHistogram) -> Latency:
+    return Latency(measured.count, measured.p50, measured.p99, measured.longest)
 
 
 def _state(lane: DeliveryLane, known: Lane, core: Core, stopped: str | None) -> LaneState:

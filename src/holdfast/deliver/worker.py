@@ -52,8 +52,10 @@ class Worker:
 
     def _resolve(self, job: Job, attempt: Attempt) -> None:
         """The sink has all of the batch that is not in the dead letters."""
-        lane = self._lane
+        lane, age = self._lane, self._core.age_of(job.oseq)
         with lane.answering() as ledger:
+            if age is not None:
+                lane.latency.record(age)
             lane.breaker.succeeded(attempt.permit)
             self._answer(job, attempt)
             if job.tries.exhausted:

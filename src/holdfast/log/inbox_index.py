@@ -129,6 +129,13 @@ def spans_between(db: sqlite3.Connection, after: int, upto: int) -> Iterator[Spa
         yield Span(first, last, length, None if ends is None else _ends(ends) + first)
 
 
+def appended_at(db: sqlite3.Connection, seq: int) -> int | None:
+    """When the event was appended, in milliseconds; None when it is gone or not there."""
+    statement = "SELECT appended_at FROM chunks WHERE first_seq <= ? AND last_seq >= ? ORDER BY first_seq DESC LIMIT 1"
+    found = db.execute(statement, (seq, seq)).fetchone()
+    return None if found is None else int(found[0])
+
+
 def _select(db: sqlite3.Connection, columns: str, after: int, upto: int) -> Iterator[tuple[Any, ...]]:
     """Rows of the chunks in a range, by primary key; the read ends when the caller stops asking."""
     statement = (

@@ -116,6 +116,7 @@ class Engine:
             sources=[source.name for source in self.plan.sources],
             sinks=self.plan.sinks,
             policy=self.plan.policy,
+            captured_at=self.ground.captured_at,
             acknowledge=lambda positions: self._keeper.acknowledge(positions),
             hook=self._hook,
         )

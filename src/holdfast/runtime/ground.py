@@ -25,6 +25,7 @@ from holdfast.runtime.spark_checkpoint import SparkCheckpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from holdfast.checkpoint import CheckpointStore
     from holdfast.model.positions import Position
@@ -126,6 +127,13 @@ class Ground:
 
         found = {name: place(name, inbox) for name, inbox in self.inboxes.items()}
         return {name: position for name, position in found.items() if position is not None}
+
+    def captured_at(self, oseq: int) -> datetime | None:
+        """When the last event of a batch became durable; None when the inboxes do not have it any more."""
+        batch = self.outbox.get(oseq)
+        moved = [uuid for uuid, end in batch.ends.items() if end > batch.starts.get(uuid, 0) and uuid in self.readers]
+        times = [self.readers[uuid].appended_at(batch.ends[uuid]) for uuid in moved]
+        return max((time for time in times if time is not None), default=None)
 
     @property
     def pause(self) -> Pause:

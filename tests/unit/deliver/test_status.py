@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from random import Random
 
 import pytest
@@ -9,6 +10,7 @@ from tests.support.deliver_faults import Doors, transient
 from tests.support.deliver_world import World, all_on_disk, eventually, lane, spec
 
 from holdfast.deliver import BreakerState, DeliveryPhase, DeliveryStatus, LaneState, Tier
+from holdfast.deliver.status import Latency
 from holdfast.ledger import Route
 from holdfast.model.positions import Lsn
 from holdfast.testing import ConcurrentSink, Flakiness, RecordingSink
@@ -113,3 +115,31 @@ def test_a_batch_that_is_told_twice_is_delivered_once(world: World) -> None:
     eventually(delivery, all_on_disk)
     assert sink.vault.batches == [1, 2]
     assert lane(delivery).offered == 2
+
+
+@pytest.mark.req("X24")
+def test_the_time_from_capture_to_the_commit_of_the_sink_is_measured_per_lane(world: World) -> None:
+    doors = Doors([2])
+    captured = {oseq: world.clock.now() + timedelta(seconds=oseq) for oseq in (1, 2)}
+    delivery = world.running(
+        spec("a", RecordingSink(before=doors)), spec("b", RecordingSink(), required=False), captured_at=captured.get
+    )
+    world.clock.advance(3)
+    world.publish(3, to=delivery)
+    doors.wait_inside(2)
+    eventually(delivery, lambda status: status.lanes["b"].cursor == 3)
+    assert lane(delivery, "a").latency == Latency(batches=1, p50=2.0, p99=2.0, longest=2.0)
+    world.clock.advance(7)
+    doors.open()
+    eventually(delivery, all_on_disk)
+    found = lane(delivery, "a").latency
+    assert (found.batches, found.longest) == (2, 8.0)
+    assert 2.0 <= found.p50 <= 2.0 * 2**0.25
+    assert lane(delivery, "b").latency.longest == 2.0
+
+
+def test_a_commit_before_the_capture_by_another_clock_took_no_time(world: World) -> None:
+    delivery = world.running(spec("a", RecordingSink()), captured_at=lambda _: world.clock.now() + timedelta(hours=1))
+    world.publish(1, to=delivery)
+    eventually(delivery, all_on_disk)
+    assert lane(delivery).latency == Latency(batches=1)

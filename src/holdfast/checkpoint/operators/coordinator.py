@@ -12,10 +12,10 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from holdfast.checkpoint.operators.histogram import DurationHistogram
 from holdfast.checkpoint.operators.items import Barrier
 from holdfast.checkpoint.operators.writer import in_thread
 from holdfast.model.errors import BarrierTimeout, CheckpointError, Fenced, StoreUnavailable
+from holdfast.model.histogram import DurationHistogram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

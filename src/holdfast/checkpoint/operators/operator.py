@@ -18,10 +18,10 @@ from holdfast.checkpoint.operators.alignment import Alignment, Arrival
 from holdfast.checkpoint.operators.arena import CopyArena
 from holdfast.checkpoint.operators.dedup import DedupLimits, InputWindow, Verdict
 from holdfast.checkpoint.operators.health import OperatorHealth, Status
-from holdfast.checkpoint.operators.histogram import DurationHistogram
 from holdfast.checkpoint.operators.items import Barrier, End, HearsOfCompletion, Item
 from holdfast.checkpoint.operators.merge import next_by_arrival, next_in_turn
 from holdfast.checkpoint.operators.snapshot import Cut, OperatorSnapshot, SnapshotMode
+from holdfast.model.histogram import DurationHistogram
 from holdfast.model.steps import StepHook, no_hook
 
 if TYPE_CHECKING:

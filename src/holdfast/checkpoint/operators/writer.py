@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from holdfast.checkpoint.operators.histogram import DurationHistogram
 from holdfast.checkpoint.operators.history import Completion
 from holdfast.model.errors import CheckpointError, Fenced
+from holdfast.model.histogram import DurationHistogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.checkpoint.operators.histogram import BOUNDS, GROWTH, SMALLEST, DurationHistogram
+from holdfast.model.histogram import BOUNDS, GROWTH, SMALLEST, DurationHistogram
 
 DURATIONS = st.lists(st.floats(SMALLEST, 3600), min_size=1, max_size=200)
 
