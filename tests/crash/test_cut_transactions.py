@@ -63,7 +63,6 @@ def zygote() -> Iterator[Zygote]:
         (Step.SPARK_FINISH, 3),
         (Step.SINK_COMMITTED, 6),
         (Step.CURSOR_WRITTEN, 4),
-        (Step.INBOX_TRIMMED, 1),
     ],
 )
 def test_a_kill_between_two_cuts_of_a_transaction_loses_and_doubles_nothing(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,9 +28,3 @@ def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
 def test_the_matrix_notices(zygote: Zygote, tmp_path: Path, bug: Bug) -> None:
     complaints = played(zygote, tmp_path, bug.cell, {}).complaints
     assert any(re.search(bug.complaint, complaint) for complaint in complaints), complaints
-
-
-@pytest.mark.parametrize("bug", [bug for bug in BUGS if isinstance(bug.when, int)], ids=lambda bug: bug.plant.__name__)
-def test_without_the_bug_the_same_cell_is_exact(zygote: Zygote, tmp_path: Path, bug: Bug) -> None:
-    """The other cells are the matrix's own."""
-    assert played(zygote, tmp_path, replace(bug.cell, bug=None), {}).is_exact

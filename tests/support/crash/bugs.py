@@ -56,7 +56,7 @@ class Bug:
 
     plant: Plant
     step: Step
-    when: When | int
+    when: When
     loss: Loss
     complaint: str
     """What must be complained about."""
@@ -162,8 +162,9 @@ def replay_published_again() -> None:
 # Lanes and cursors
 
 
-def _wait_until_cursors_are_written(worker: Worker) -> None:
-    worker._core.wait_for(worker._core.is_durable, 10)
+def _wait_until_the_cursor_is_written(worker: Worker, job: Job) -> None:
+    core, lane = worker._core, worker._lane.name
+    assert core.wait_for(lambda: core.durable is not None and core.durable.delivered[lane] >= job.oseq, 30)
 
 
 def cursor_before_the_sink() -> None:
@@ -171,7 +172,7 @@ def cursor_before_the_sink() -> None:
 
     def carry(self: Worker, job: Job, attempt: Attempt) -> None:
         self._resolve(job, attempt)
-        _wait_until_cursors_are_written(self)
+        _wait_until_the_cursor_is_written(self, job)
         self._courier.bring(job)
 
     put(Worker, "_carry", carry)
@@ -198,7 +199,7 @@ def dead_letters_after_the_cursor() -> None:
 
     def resolve_then_record(self: Worker, job: Job, attempt: Attempt) -> None:
         resolve(self, job, attempt)
-        _wait_until_cursors_are_written(self)
+        _wait_until_the_cursor_is_written(self, job)
         while late:
             late.pop()()
 
@@ -262,9 +263,9 @@ def rows_and_cursor_apart() -> None:
 
 
 BUGS = [
-    Bug(position_of_the_next_transaction, Step.INBOX_WRITE, 3, Loss.PROCESS, "files: .* missing, first .12"),
+    Bug(position_of_the_next_transaction, Step.INBOX_WRITE, When.SECOND, Loss.PROCESS, "files: .* missing, first .12"),
     Bug(index_before_sync, Step.INBOX_INDEXED, When.FIRST, Loss.POWER, "HF-505"),
-    Bug(unfinished_transaction_kept, Step.INBOX_INDEXED, 9, Loss.PROCESS, "files: .* doubled, first .81"),
+    Bug(unfinished_transaction_kept, Step.INBOX_INDEXED, When.SECOND, Loss.PROCESS, "files: .* doubled, first .12"),
     Bug(parts_published_unsynced, Step.OUTBOX_PUBLISHED, When.FIRST, Loss.POWER, "HF-505"),
     Bug(plan_unsynced, Step.OUTBOX_PUBLISHED, When.FIRST, Loss.POWER, "checkpoint is gone"),
     Bug(finish_unsynced, Step.INBOX_TRIMMED, When.FIRST, Loss.POWER, "its inbox holds"),

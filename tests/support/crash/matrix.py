@@ -12,7 +12,6 @@ from tests.support.crash.zygote import Run, Zygote
 from tests.support.powerloss import Disk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from holdfast.model.steps import Step
@@ -38,8 +37,7 @@ class Cell:
     """A place in the matrix."""
 
     step: Step
-    when: When | int
-    """Which time the step is reached, counted from 1 when it is a number."""
+    when: When
     loss: Loss
     bug: str | None = None
     """The bug of `tests.support.crash.bugs` that the process has, in all its lives."""
@@ -68,19 +66,13 @@ def played(zygote: Zygote, parent: Path, cell: Cell, reached: dict[str, int]) ->
 def _ended_at(zygote: Zygote, parent: Path, cell: Cell, reached: dict[str, int]) -> Disk:
     """How often a step is reached varies from run to run, so its last time is tried from above."""
     times = reached.get(cell.step, 0)
-    for occurrence in _occurrences(cell.when, times):
+    for occurrence in {When.FIRST: (1,), When.SECOND: (2,), When.LAST: range(times, 0, -1)}[cell.when]:
         disk = Disk.prepare(parent / str(occurrence))
         outcome = zygote.run(Run(str(disk.root), cell.step, occurrence, kept=str(disk.kept), bug=cell.bug))
         if outcome.killed:
             return disk
         assert outcome.code == 0, outcome.error
-    raise NotReached(f"{cell.step.value} is reached {times} times, and not when it was asked for: {cell.when}")
-
-
-def _occurrences(when: When | int, times: int) -> Iterable[int]:
-    if isinstance(when, int):
-        return (when,)
-    return {When.FIRST: (1,), When.SECOND: (2,), When.LAST: range(times, 0, -1)}[when]
+    raise NotReached(f"{cell.step.value} is reached {times} times, and not the {cell.when.value} time asked for")
 
 
 def _to_the_end(zygote: Zygote, directory: Path, bug: str | None = None) -> tuple[Verdict, dict[str, int]]:

@@ -24,12 +24,15 @@ from holdfast.testing.driver import LocalProcessor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.capture import Captured
     from tests.support.crash.watch import Watch
 
 EVENTS = 400
 CUT_EVENTS = 100
 BATCH = 60
-TRANSACTIONS = (3, 7, 1, 12)
+TRANSACTIONS = (3, 7, 1, 90)
+READ = 40
+"""Less than the largest transaction has, so that one is in the inbox before it has ended."""
 INBOX_QUOTA = 60_000
 """Less than all events take, so that the inbox is trimmed and capture has to wait for that."""
 
@@ -39,6 +42,13 @@ def orders(events: pa.Table) -> pa.Table:
     n = events["position"].cast(pa.int64())
     chosen = events.select(["seq", "source", "event_id", "key", "tx_id", "tx_end"]).append_column("n", n)
     return chosen.filter(pc.not_equal(pc.subtract(n, pc.multiply(pc.divide(n, 10), 10)), 0))
+
+
+class Sipping(Generator):
+    """Orders that are appended read by read: there is never more to be had without waiting."""
+
+    def read(self, wait: float) -> Captured | None:
+        return super().read(wait) if wait else None
 
 
 def prepare(directory: Path) -> None:
@@ -61,7 +71,7 @@ def pipeline(directory: Path, *, events: int = EVENTS, transactions: tuple[int, 
     """The pipeline, with everything it keeps below `directory`."""
     return (
         Pipeline("orders", directory=directory / "pipeline")
-        .read(Generator(events=events, transactions=transactions, chunk=10))
+        .read(Sipping(events=events, transactions=transactions, chunk=READ))
         .write(
             SinkSpec(name="archive", sink=Files(directory / "files"), max_inflight=3),
             SinkSpec(name="table", sink=Sqlite(directory / "sink.db", table="orders")),
