@@ -21,10 +21,11 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "crash-matrix.md"
 HEAD = """# The crash matrix
 
 Written by `make crash`. A pipeline of 400 orders runs into Parquet files and a SQLite table that refuses every 97th
-of them. It ends at each durable step, the first, second and last time the step is reached: its process is killed, or
-the power is lost, after which only what was synced is left. Then it is started again and runs to its end. *exact* means
-that a program which shares no code with the product found every order once and in order in each sink, and the refused
-ones in the dead letters.
+of them. When all is delivered an operator mends the table and reprocesses the dead letters, those of the table and some
+of a step, and removes them. The pipeline ends at each durable step, the first, second and last time the step is
+reached: its process is killed, or the power is lost, after which only what was synced is left. Then it is started again
+and runs to its end. *exact* means that a program which shares no code with the product found every order once and in
+order in each sink, those that were dead letters behind the others, and no dead letter left.
 
 The steps are walked through a driver without a JVM that keeps Spark's books (`spark.plan` and `spark.finish` are the
 writes of Spark's own files, which it never syncs).

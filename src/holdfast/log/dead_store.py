@@ -122,6 +122,7 @@ class DeadStore:
                 kept = queries.kept(db)
             self.kept = kept
             self.totals[fate] += len(numbers)
+            logger.info("%d dead letters are gone: %s", len(numbers), fate.value)
             self._remove(files)
         return len(numbers)
 

@@ -1,7 +1,8 @@
 """The pipeline that is crashed: made-up orders through a driver without a JVM into files and SQLite.
 
-Order n is dropped by the steps when 10 divides it, and refused by the SQLite table when 97 does, so every stage has
-something to do. It runs in a process of its own; see `tests.support.crash.zygote`.
+Order n is dropped by the steps when 10 divides it, unless it was a dead letter, and refused by the SQLite table when 97
+does, until somebody mends the table; so every stage has something to do. It runs in a process of its own; see
+`tests.support.crash.zygote`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import pyarrow.compute as pc
 from holdfast import BatchLimits, Budget, Pipeline, Quotas
 from holdfast.capture import Generator
 from holdfast.deliver import SinkSpec
+from holdfast.log.restoring import restored_from
 from holdfast.sinks import Files, Sqlite
 from holdfast.testing.driver import LocalProcessor
+from tests.support.crash.operator import see_to_dead_letters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,10 +41,11 @@ INBOX_QUOTA = 60_000
 
 
 def orders(events: pa.Table) -> pa.Table:
-    """What the steps make of the events: their numbers, without those that 10 divides."""
+    """What the steps make of the events: their numbers, without those that 10 divides and that were no dead letters."""
     n = events["position"].cast(pa.int64())
     chosen = events.select(["seq", "source", "event_id", "key", "tx_id", "tx_end"]).append_column("n", n)
-    return chosen.filter(pc.not_equal(pc.subtract(n, pc.multiply(pc.divide(n, 10), 10)), 0))
+    came_back = pa.array([restored_from(headers) is not None for headers in events["headers"].to_pylist()])
+    return chosen.filter(pc.or_(came_back, pc.not_equal(pc.subtract(n, pc.multiply(pc.divide(n, 10), 10)), 0)))
 
 
 class Sipping(Generator):
@@ -57,8 +61,11 @@ def prepare(directory: Path) -> None:
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=FULL")
     db.execute(
-        "CREATE TABLE orders (seq INTEGER, source TEXT, event_id TEXT, key TEXT, tx_id TEXT, tx_end BOOLEAN, "
-        "n INTEGER CHECK (n % 97 <> 0))"
+        "CREATE TABLE orders (seq INTEGER, source TEXT, event_id TEXT, key TEXT, tx_id TEXT, tx_end BOOLEAN, n INTEGER)"
+    )
+    db.execute(
+        "CREATE TRIGGER refuse BEFORE INSERT ON orders WHEN NEW.n % 97 = 0 "
+        "BEGIN SELECT RAISE(ABORT, 'a multiple of 97'); END"
     )
     db.commit()
     db.close()
@@ -83,10 +90,11 @@ def pipeline(directory: Path, *, events: int = EVENTS, transactions: tuple[int, 
 
 
 def run(directory: Path, watch: Watch, *, make: Callable[[Path], Pipeline] = pipeline, patience: float = 60) -> None:
-    """Run the pipeline until everything is delivered, and drain it."""
+    """Run the pipeline until everything is delivered, see to the dead letters, and drain it."""
     whole = make(directory)
     whole.start(processor=lambda: LocalProcessor(orders, hook=watch), hook=watch)
     assert whole.engine.wait(caught_up=True, timeout=patience), whole.status()
+    see_to_dead_letters(whole, directory, patience)
     whole.drain(within=patience)
 
 

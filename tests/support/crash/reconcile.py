@@ -28,15 +28,29 @@ class Verdict:
         return not self.complaints
 
 
+GIVEN_UP = (50, 150, 250, 350)
+"""The orders that a step gave up, and that came back."""
+
+
 def reconcile(directory: Path, events: int) -> Verdict:
-    """Compare both sinks and the dead letters with what the events 1 to `events` must have become."""
+    """Compare both sinks and the dead letters with what the events 1 to `events` must have become.
+
+    What was a dead letter comes behind all others, in any order; and no dead letter is left.
+    """
     passed = [n for n in range(1, events + 1) if n % 10]
-    accepted = [n for n in passed if n % 97]
+    accepted, refused = [n for n in passed if n % 97], [n for n in passed if not n % 97]
     verdict = Verdict()
-    _compare(verdict, "files", file_numbers(directory / "files"), passed)
-    _compare(verdict, "sqlite", table_numbers(directory / "sink.db"), accepted)
-    _compare(verdict, "dead letters", dead_numbers(directory / "pipeline" / "dead"), [n for n in passed if not n % 97])
+    _compare(verdict, "files", _settled(file_numbers(directory / "files"), passed), [*passed, *GIVEN_UP])
+    table = _settled(table_numbers(directory / "sink.db"), accepted)
+    _compare(verdict, "sqlite", table, [*accepted, *sorted([*refused, *GIVEN_UP])])
+    _compare(verdict, "dead letters", dead_numbers(directory / "pipeline" / "dead"), [])
+    _compare(verdict, "removed", removed_numbers(directory / "pipeline" / "dead"), sorted([*refused, *GIVEN_UP]))
     return verdict
+
+
+def _settled(found: list[int], first: list[int]) -> list[int]:
+    """What was found, with all that is behind the `first` in ascending order."""
+    return [*found[: len(first)], *sorted(found[len(first) :])]
 
 
 def table_numbers(path: Path) -> list[int]:
@@ -62,6 +76,16 @@ def dead_numbers(directory: Path) -> list[int]:
     finally:
         db.close()
     return sorted(n for file, offset, length in places for n in _refused(directory / "segments" / file, offset, length))
+
+
+def removed_numbers(directory: Path) -> list[int]:
+    """The orders whose dead letters were removed after they had gone their way again, ascending."""
+    db = sqlite3.connect(directory / "index.db")
+    try:
+        rows = db.execute("SELECT event_id FROM gone WHERE fate = 'purged'")
+        return sorted(int(event_id.split("/")[1]) for (event_id,) in rows)
+    finally:
+        db.close()
 
 
 def _refused(path: Path, offset: int, length: int) -> list[int]:
