@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.capture import Generator, Pace
+    from holdfast.capture import Generator, HttpPush, Pace
     from holdfast.deliver import SinkSpec
     from holdfast.ledger import All, Quorum, Required
     from holdfast.model import HoldfastError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.sinks import Files, Format, Postgres, Sqlite, Upsert
 
 _HOMES = {
-    "holdfast.capture": ("Generator", "Pace"),
+    "holdfast.capture": ("Generator", "HttpPush", "Pace"),
     "holdfast.deliver": ("SinkSpec",),
     "holdfast.ledger": ("All", "Quorum", "Required"),
     "holdfast.model": ("HoldfastError",),
@@ -52,6 +52,7 @@ __all__ = [
     "Format",
     "Generator",
     "HoldfastError",
+    "HttpPush",
     "Pace",
     "Pipeline",
     "PipelineStatus",

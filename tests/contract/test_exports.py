@@ -8,8 +8,9 @@ import pytest
 
 PUBLIC = {
     "holdfast": """
-        Accept All BatchLimits Budget Files Format Generator HoldfastError Pace Pipeline PipelineStatus Postgres Quorum
-        Quotas Required SinkSpec SparkSettings Sqlite State Takeover Until Upsert filter_rows flatten python route sql
+        Accept All BatchLimits Budget Files Format Generator HoldfastError HttpPush Pace Pipeline PipelineStatus
+        Postgres Quorum Quotas Required SinkSpec SparkSettings Sqlite State Takeover Until Upsert filter_rows flatten
+        python route sql
     """,
     "holdfast.model": """
         BinlogPosition ChangeId FilePosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn MysqlPosition Order
@@ -30,7 +31,10 @@ PUBLIC = {
         FRESH Buffer DedupLimits Flow FlowSettings Graph HearsOfCompletion Item Link Offset Operator Recovery
         ReplayFrom SnapshotMode Source Status Timer
     """,
-    "holdfast.capture": "Capture CaptureState CaptureStatus Captured Generator Pace Source",
+    "holdfast.capture": """
+        Boundary Capture CaptureState CaptureStatus Captured Generator HttpPush Input Intake Pace Receiver Reception
+        Source capture_of
+    """,
     "holdfast.process": "Step applied filter_rows fingerprint flatten python route sql",
     "holdfast.config": "Alteration Change Document Effect Place Problem compare find_problems json_schema load",
     "holdfast.log": """

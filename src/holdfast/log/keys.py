@@ -85,7 +85,8 @@ def _led_by_their_end(
         return is_led
     ends = events["tx_end"].to_numpy(zero_copy_only=False)
     end_is_left_out = np.append(left_out[ends], False)  # the last transaction may have no end yet
-    return is_led & end_is_left_out[_transactions(ends)]
+    led: npt.NDArray[np.bool_] = is_led & end_is_left_out[_transactions(ends)]
+    return led
 
 
 def _transactions(ends: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:

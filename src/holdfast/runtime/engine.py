@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from holdfast.capture.runner import Capture
+from holdfast.capture import capture_of
 from holdfast.deliver import Delivery
 from holdfast.model.errors import HoldfastError
 from holdfast.model.steps import StepHook, no_hook
@@ -72,7 +72,7 @@ class Engine:
         """Open what is on disk, start capture and lanes, and then Spark in the background."""
         self.ground = Ground.open(self.plan, takeover=self._takeover, accept=self._accept, hook=self._hook)
         self.captures = [
-            Capture(source, self.ground.inboxes[source.name], failed=self._course.end_by)
+            capture_of(source, self.ground.inboxes[source.name], failed=self._course.end_by)
             for source in self.plan.sources
         ]
         self._keeper = Keeper(self.ground, self.captures, may_admit=lambda: self._course.state is State.RUNNING)
