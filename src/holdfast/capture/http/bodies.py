@@ -1,7 +1,8 @@
 """Reads the bodies of requests, with a bound on everything: the size of each, its time, and the size of all together.
 
 A body that is refused is not read to its end, but neither is the connection cut at once: a sender that is still writing
-would find its connection broken instead of the answer. So as much again is read and thrown away, then it is closed.
+would find its connection broken instead of the answer. So twice as much as is allowed is read, and what of it is too
+much is thrown away; then it is closed.
 """
 
 from __future__ import annotations
@@ -121,10 +122,9 @@ class Body:
 
     async def discard(self) -> None:
         """Read on for a while, for nothing: so that its sender comes to read the answer."""
-        limit = self.received + self._limit
         with suppress(PushRefused, SenderGone):
             async with self._bodies.in_time():
-                while not self.is_over and self.received < limit:
+                while not self.is_over and self.received < 2 * self._limit:
                     await self._next()
 
     def let_go(self) -> None:
