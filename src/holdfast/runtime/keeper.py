@@ -14,7 +14,7 @@ from holdfast.model.positions import earliest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from holdfast.capture.runner import Capture
+    from holdfast.capture import Capture, Reception
     from holdfast.log import Inbox
     from holdfast.log.values import Published
     from holdfast.model.positions import Position
@@ -31,7 +31,9 @@ class Keeper:
     :param may_admit: whether the pipeline's state lets Spark take in more.
     """
 
-    def __init__(self, ground: Ground, captures: Sequence[Capture], *, may_admit: Callable[[], bool]) -> None:
+    def __init__(
+        self, ground: Ground, captures: Sequence[Capture | Reception], *, may_admit: Callable[[], bool]
+    ) -> None:
         self._ground = ground
         self._captures = captures
         self._may_admit = may_admit

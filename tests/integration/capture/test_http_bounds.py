@@ -11,12 +11,12 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.engine_disks import Ballast
-from tests.support.http_source import answer_on, receiving, wait_until
-from tests.support.mounts import small_disk
 
 from holdfast.capture import CaptureState
 from holdfast.model.errors import LogFenced
+from tests.support.engine_disks import Ballast
+from tests.support.http_source import answer_on, receiving, wait_until
+from tests.support.mounts import small_disk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from tests.support.http_source import receiving, wait_until
 
 from holdfast.capture import CaptureState, HttpPush
 from holdfast.model.errors import InvalidSource
 from holdfast.model.steps import Step
+from tests.support.http_source import receiving, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
