@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.runtime.restarts import Budget
     from holdfast.runtime.session import SparkSettings
     from holdfast.runtime.status import PipelineStatus
-    from holdfast.sinks import Files, Format, Postgres, Sqlite, Upsert
+    from holdfast.sinks import Console, ConsoleForm, Files, Format, Http, HttpBody, Postgres, Sqlite, Upsert
 
 _HOMES = {
     "holdfast.capture": ("Generator", "HttpPush", "Pace"),
@@ -39,7 +39,17 @@ _HOMES = {
     "holdfast.runtime.restarts": ("Budget",),
     "holdfast.runtime.session": ("SparkSettings",),
     "holdfast.runtime.status": ("PipelineStatus",),
-    "holdfast.sinks": ("Files", "Format", "Postgres", "Sqlite", "Upsert"),
+    "holdfast.sinks": (
+        "Console",
+        "ConsoleForm",
+        "Files",
+        "Format",
+        "Http",
+        "HttpBody",
+        "Postgres",
+        "Sqlite",
+        "Upsert",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -48,10 +58,14 @@ __all__ = [
     "All",
     "BatchLimits",
     "Budget",
+    "Console",
+    "ConsoleForm",
     "Files",
     "Format",
     "Generator",
     "HoldfastError",
+    "Http",
+    "HttpBody",
     "HttpPush",
     "Pace",
     "Pipeline",

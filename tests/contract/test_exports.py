@@ -8,9 +8,9 @@ import pytest
 
 PUBLIC = {
     "holdfast": """
-        Accept All BatchLimits Budget Files Format Generator HoldfastError HttpPush Pace Pipeline PipelineStatus
-        Postgres Quorum Quotas Required SinkSpec SparkSettings Sqlite State Takeover Until Upsert filter_rows flatten
-        python route sql
+        Accept All BatchLimits Budget Console ConsoleForm Files Format Generator HoldfastError Http HttpBody HttpPush
+        Pace Pipeline PipelineStatus Postgres Quorum Quotas Required SinkSpec SparkSettings Sqlite State Takeover Until
+        Upsert filter_rows flatten python route sql
     """,
     "holdfast.model": """
         BinlogPosition ChangeId FilePosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn MysqlPosition Order
@@ -46,7 +46,7 @@ PUBLIC = {
         LaneStatus OnExhausted Ordering PoisonUnit RetryPolicy Sink SinkBatch SinkSpec SystemClock Tier
     """,
     "holdfast.testing": "ConcurrentSink DisjointSink Flakiness LocalProcessor ManualClock RecordingSink Vault",
-    "holdfast.sinks": "Files Format Postgres Sqlite Upsert",
+    "holdfast.sinks": "Console ConsoleForm Files Format Http HttpBody Postgres Sqlite Upsert",
 }
 
 
