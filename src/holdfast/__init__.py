@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.capture import Follow, Generator, LogFiles, Pace, Stdin
+    from holdfast.capture import Follow, Generator, HttpPush, LogFiles, Pace, Stdin
     from holdfast.deliver import SinkSpec
     from holdfast.ledger import All, Quorum, Required
     from holdfast.model import Encoding, HoldfastError
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from holdfast.runtime.restarts import Budget
     from holdfast.runtime.session import SparkSettings
     from holdfast.runtime.status import PipelineStatus
-    from holdfast.sinks import Files, Format, Postgres, Sqlite, Upsert
+    from holdfast.sinks import Console, ConsoleForm, Files, Format, Http, HttpBody, Postgres, Sqlite, Upsert
 
 _HOMES = {
-    "holdfast.capture": ("Follow", "Generator", "LogFiles", "Pace", "Stdin"),
+    "holdfast.capture": ("Follow", "Generator", "HttpPush", "LogFiles", "Pace", "Stdin"),
     "holdfast.deliver": ("SinkSpec",),
     "holdfast.ledger": ("All", "Quorum", "Required"),
     "holdfast.model": ("Encoding", "HoldfastError"),
@@ -59,7 +59,17 @@ _HOMES = {
     "holdfast.runtime.restarts": ("Budget",),
     "holdfast.runtime.session": ("SparkSettings",),
     "holdfast.runtime.status": ("PipelineStatus",),
-    "holdfast.sinks": ("Files", "Format", "Postgres", "Sqlite", "Upsert"),
+    "holdfast.sinks": (
+        "Console",
+        "ConsoleForm",
+        "Files",
+        "Format",
+        "Http",
+        "HttpBody",
+        "Postgres",
+        "Sqlite",
+        "Upsert",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -68,12 +78,17 @@ __all__ = [
     "All",
     "BatchLimits",
     "Budget",
+    "Console",
+    "ConsoleForm",
     "Encoding",
     "Files",
     "Follow",
     "Format",
     "Generator",
     "HoldfastError",
+    "Http",
+    "HttpBody",
+    "HttpPush",
     "LogFiles",
     "Pace",
     "Pipeline",

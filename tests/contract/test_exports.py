@@ -8,9 +8,10 @@ import pytest
 
 PUBLIC = {
     "holdfast": """
-        Accept All BatchLimits Budget Encoding Files Follow Format Generator HoldfastError LogFiles Pace Pipeline
-        PipelineStatus Postgres Quorum Quotas Required SinkSpec SparkSettings Sqlite State Stdin Takeover Until Upsert
-        filter_rows flatten parse_json parse_logfmt parse_regex parse_text python route sql
+        Accept All BatchLimits Budget Console ConsoleForm Encoding Files Follow Format Generator HoldfastError Http
+        HttpBody HttpPush LogFiles Pace Pipeline PipelineStatus Postgres Quorum Quotas Required SinkSpec SparkSettings
+        Sqlite State Stdin Takeover Until Upsert filter_rows flatten parse_json parse_logfmt parse_regex parse_text
+        python route sql
     """,
     "holdfast.model": """
         BinlogPosition ChangeId Encoding FilePosition FilesPosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn
@@ -32,7 +33,8 @@ PUBLIC = {
         ReplayFrom SnapshotMode Source Status Timer
     """,
     "holdfast.capture": """
-        Capture CaptureState CaptureStatus Captured FilesStatus Follow Generator LogFiles Pace Source Stdin
+        Boundary Capture CaptureState CaptureStatus Captured FilesStatus Follow Generator HttpPush Input Intake LogFiles
+        Pace Receiver Reception Source Stdin capture_of
     """,
     "holdfast.process": """
         Step applied filter_rows fingerprint flatten parse_json parse_logfmt parse_regex parse_text python route sql
@@ -54,7 +56,7 @@ PUBLIC = {
         ConcurrentSink Crash Delivered DisjointSink Flakiness LocalProcessor ManualClock NotPlayed RecordingSink Script
         Tx Vault play
     """,
-    "holdfast.sinks": "Files Format Postgres Sqlite Upsert",
+    "holdfast.sinks": "Console ConsoleForm Files Format Http HttpBody Postgres Sqlite Upsert",
 }
 
 

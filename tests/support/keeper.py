@@ -83,7 +83,20 @@ def _s3(_: Path) -> Iterator[str]:
         server.stop()
 
 
-SERVERS: dict[str, Callable[[Path], AbstractContextManager[str]]] = {"postgres": _postgres, "s3": _s3}
+@contextmanager
+def _http(_: Path) -> Iterator[str]:
+    """A receiver of rows, in this process."""
+    from threading import Thread
+
+    from tests.support.http_receiver import Server
+
+    with Server() as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+SERVERS: dict[str, Callable[[Path], AbstractContextManager[str]]] = {"postgres": _postgres, "s3": _s3, "http": _http}
 
 
 def _postgres_programs() -> Path:

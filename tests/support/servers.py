@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from tests.support.http_receiver import RoomAddress
 from tests.support.keeper import START_SECONDS, STOP_SECONDS
 
 if TYPE_CHECKING:
@@ -89,6 +90,10 @@ class Servers:
     def postgres(self) -> str:
         """The DSN of the PostgreSQL server."""
         return self._address("postgres")
+
+    def fresh_room(self) -> RoomAddress:
+        """A receiver of rows of its own on the HTTP server."""
+        return RoomAddress.fresh(self._address("http"))
 
     def fresh_bucket(self) -> Bucket:
         """A bucket of its own on the S3 server."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 from pyarrow import parquet
 
-from holdfast.sinks import Files, Format, Postgres, Sqlite, Upsert
+from holdfast.sinks import Files, Format, Http, HttpBody, Postgres, Sqlite, Upsert
 from tests.support.sink_decoding import decoded
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from holdfast.deliver.contract import Sink
     from holdfast.sinks.sql.mode import Mode
+    from tests.support.http_receiver import RoomAddress
     from tests.support.servers import Servers
 
 TABLE = "orders"
@@ -166,6 +167,30 @@ class FilesPlace:
         return _table([tuple(record[name] for name in schema.names) for record in records], schema, lambda value: value)
 
 
+@dataclass
+class HttpPlace:
+    """A receiver that honours keys."""
+
+    room: RoomAddress
+    body: HttpBody
+
+    def sink(self) -> Sink:
+        return Http(self.room.url, body=self.body)
+
+    def read(self, schema: pa.Schema) -> pa.Table:
+        rows = [tuple(row[name] for name in schema.names) for row in self.room.look().rows]
+        return _table(rows, schema, lambda value: value)
+
+    def is_untouched(self) -> bool:
+        return not self.room.look().requests
+
+    def save(self) -> None:
+        raise NotImplementedError("what others have is not ours to copy")
+
+    def restore(self) -> None:
+        raise NotImplementedError("what others have is not ours to take back")
+
+
 def _names(schema: pa.Schema) -> str:
     return ", ".join(f'"{name}"' for name in schema.names)
 
@@ -195,8 +220,10 @@ PLACES: Mapping[str, Callable[[Path, Servers], Place]] = {
     "postgres-upsert": partial(_postgres, mode=BY_ID),
     "files-parquet": lambda path, _: FilesPlace(path / "orders", Format.PARQUET),
     "files-jsonl": lambda path, _: FilesPlace(path / "orders", Format.JSONL),
+    "http-lines": lambda _, servers: HttpPlace(servers.fresh_room(), HttpBody.LINES),
+    "http-array": lambda _, servers: HttpPlace(servers.fresh_room(), HttpBody.ARRAY),
 }
 """How each place is made in a fresh directory; the servers are started only by the places that ask for one."""
 
-WITH_CURSOR = [name for name in PLACES if not name.startswith("files")]
+WITH_CURSOR = [name for name in PLACES if not name.startswith(("files", "http"))]
 """The sinks that keep a cursor and an epoch of their own."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast.capture.contract import Captured, Source
+from holdfast.capture.contract import Boundary, Captured, Input, Receiver, Source
 from holdfast.capture.files import FilesStatus, Follow, LogFiles
 from holdfast.capture.generator import Generator, Pace
+from holdfast.capture.http.source import HttpPush
+from holdfast.capture.reception import Intake, Reception, capture_of
 from holdfast.capture.runner import Capture, CaptureState, CaptureStatus
 from holdfast.capture.stdin import Stdin
 
 __all__ = [
+    "Boundary",
     "Capture",
     "CaptureState",
     "CaptureStatus",
@@ -16,8 +19,14 @@ __all__ = [
     "FilesStatus",
     "Follow",
     "Generator",
+    "HttpPush",
+    "Input",
+    "Intake",
     "LogFiles",
     "Pace",
+    "Receiver",
+    "Reception",
     "Source",
     "Stdin",
+    "capture_of",
 ]

@@ -1,14 +1,19 @@
-"""What a source promises to capture. An adapter frames: it finds transaction borders and positions, no more."""
+"""What a source promises to capture. An adapter frames: it finds transaction borders and positions, no more.
+
+There are two kinds: a `Source` is read, a `Receiver` is pushed to.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from holdfast.capture.reception import Intake
     from holdfast.model.positions import Position
 
 
@@ -60,3 +65,57 @@ class Source(ABC):
     @abstractmethod
     def close(self) -> None:
         """Give up connections and files. Closing twice is fine, and so is opening again afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """What came to a receiver and what was answered, in this process: every byte received is in one of the rest."""
+
+    received: int = 0
+    """Bytes of bodies, as sent."""
+    accepted: int = 0
+    """Bytes whose events are durable."""
+    refused: int = 0
+    """Bytes of which nothing was taken in."""
+    under_way: int = 0
+    """Bytes whose sender waits for an answer."""
+    answers: Mapping[int, int] = field(default_factory=dict)
+    """How often each status was answered."""
+
+
+class Receiver(ABC):
+    """Something that comes by itself and cannot be asked for again: requests, datagrams, lines on a socket.
+
+    Whoever pushes is told that it is taken in when it is durable in the inbox, and not before.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    schema: str | None = None
+    """The columns of `before` and `after` in Spark's words, when all events are of one table."""
+    linger: float
+    """After how many seconds, about, a push is durable: so long it waits for others, to become durable together."""
+    keys_kept: int
+    """How many of the newest idempotency keys are remembered."""
+
+    @abstractmethod
+    def serve(self, intake: Intake) -> None:
+        """Start taking in, and return. `SourceUnavailable` when that is not possible now."""
+
+    @abstractmethod
+    def boundary(self) -> Boundary:
+        """What came and what was answered."""
+
+    def acknowledge(self, position: Position) -> None:  # noqa: B027 (who pushed was answered long ago)
+        """Everything up to here is safe downstream."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Take in nothing more; what was taken in is answered when this returns.
+
+        Stopping twice is fine, and so is serving again afterwards.
+        """
+
+
+Input = Source | Receiver
+"""What a pipeline can be given to read."""

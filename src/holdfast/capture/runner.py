@@ -20,7 +20,7 @@ from holdfast.model.errors import LogFull, LogQuota, LogReadOnly, LogUnavailable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.capture.contract import Captured, Source
+    from holdfast.capture.contract import Boundary, Captured, Source
     from holdfast.log.inbox import Inbox
     from holdfast.model.errors import HoldfastError
     from holdfast.model.positions import Position
@@ -59,6 +59,8 @@ class CaptureStatus:
     end: int
     """The last event in the inbox."""
     error: str | None = None
+    boundary: Boundary | None = None
+    """What came and what was answered, for a source that is pushed to."""
 
 
 class Capture:

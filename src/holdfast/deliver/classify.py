@@ -92,8 +92,8 @@ def classify_durable(error: Exception) -> Verdict:
 
 
 def pause_asked_for(error: Exception) -> float:
-    """How many seconds a sink that throttles asked us to wait."""
-    asked = error.context.get("retry_after") if isinstance(error, Throttled) else None
+    """How many seconds a sink asked us to wait."""
+    asked = error.context.get("retry_after") if isinstance(error, Throttled | CommitUnknown) else None
     return max(0.0, float(asked)) if isinstance(asked, int | float) else 0.0
 
 

@@ -76,6 +76,12 @@ class Sink(ABC):
     kind: ClassVar[str]
     tier: ClassVar[Tier]
     ordering: ClassVar[Ordering] = Ordering.ORDERED
+    piece_rows: int | None = None
+    """How many rows at once are given to a sink that can take nothing back, as one behind HTTP; None for all others.
+
+    Such a sink keeps no cursor and is not probed. A batch comes to it in pieces, each a delivery of its own, and a
+    piece that it refuses is halved. A piece that comes again has the same first and last ordinal and the same rows.
+    """
 
     @abstractmethod
     def open(self, identity: LaneIdentity) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from holdfast.deliver.classify import Reason
     from holdfast.deliver.job import Job
     from holdfast.deliver.lane import DeliveryLane
+    from holdfast.deliver.pieces import Pieces
     from holdfast.deliver.rows import Parcel, Unit
 
 logger = logging.getLogger(__name__)
@@ -36,9 +37,12 @@ class Courier:
 
     def bring(self, job: Job) -> None:
         """Deliver what is owed of the batch."""
+        if self._lane.sink.piece_rows is not None:
+            self._bring_in_pieces(job, job.cut(self._lane.sink.piece_rows))
+            return
         while self._is_needed(job):
             try:
-                self._deliver(job)
+                self._deliver(job, job.owed)
             except Exception as error:
                 if self._is_in_the_sink(job, error):
                     return
@@ -57,10 +61,30 @@ class Courier:
         """A batch of which nothing is left goes only to a sink that must move its cursor over it."""
         return self._lane.keeps_cursor or len(job.owed) > 0 or not job.rejected
 
-    def _deliver(self, job: Job) -> None:
+    def _deliver(self, job: Job, rows: Parcel) -> None:
         with self._lane.gate.shared():
-            self._lane.sink.deliver(job.batch())
+            self._lane.sink.deliver(job.batch(rows))
         job.in_doubt = False
+
+    def _bring_in_pieces(self, job: Job, pieces: Pieces) -> None:
+        """Send piece after piece; one that is refused is halved, and at last is a dead letter before the next is sent.
+
+        What was sent is not sent again when this is called another time.
+        """
+        while (places := pieces.next()) is not None:
+            self._lane.check()
+            rows = job.parcel.between(places)
+            try:
+                self._deliver(job, rows)
+            except Exception as error:
+                verdict = classify(error)
+                job.in_doubt = job.in_doubt or verdict is Verdict.UNKNOWN
+                if verdict is not Verdict.REFUSED:
+                    raise
+                if pieces.halve():
+                    continue
+                self.reject(job, rows, reason_of(error))
+            pieces.done()
 
     # When nobody knows
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.deliver.bisect import Manner, Search
 from holdfast.deliver.contract import SinkBatch
+from holdfast.deliver.pieces import Pieces
 from holdfast.deliver.rows import PoisonUnit, Unit, units_of
 
 if TYPE_CHECKING:
@@ -53,14 +54,26 @@ class Job:
     """The rows that are still to be delivered."""
     search: Search[Unit] | None = None
     """The search for refused rows that is under way; it goes on after an interruption."""
+    pieces: Pieces | None = None
+    """How far it has come, for a sink that is given pieces."""
 
     def __post_init__(self) -> None:
         self.owed = self.parcel.without(self.rejected)
 
-    def batch(self, rows: Parcel | None = None) -> SinkBatch:
-        """What is sent to the sink: all that is owed, or only some of it."""
-        sent = self.owed if rows is None else rows
-        return SinkBatch(self.oseq, self.previous, sent.rows, sent.ordinals)
+    def batch(self, rows: Parcel) -> SinkBatch:
+        """These rows as they are sent to the sink."""
+        return SinkBatch(self.oseq, self.previous, rows.rows, rows.ordinals)
+
+    @property
+    def undelivered(self) -> Parcel:
+        """What is owed and not in the sink, as far as we know."""
+        return self.owed if self.pieces is None else self.parcel.at(self.pieces.left()).without(self.rejected)
+
+    def cut(self, limit: int) -> Pieces:
+        """The pieces that are still to be sent, of at most so many rows."""
+        if self.pieces is None:
+            self.pieces = Pieces.of(self.parcel, self.unit, self.rejected, limit)
+        return self.pieces
 
     def searching(self) -> Search[Unit] | None:
         """The search to run now; None when searching has come to its end."""

@@ -51,6 +51,10 @@ class Parcel:
         places = np.fromiter((place for unit in units for place in unit), dtype=np.int64)
         return Parcel(self.rows.take(places), self.ordinals.take(pa.array(places)))
 
+    def between(self, places: range) -> Parcel:
+        """Only the rows from one place to another."""
+        return Parcel(self.rows.slice(places.start, len(places)), self.ordinals.slice(places.start, len(places)))
+
     def without(self, rejected: Collection[int]) -> Parcel:
         """Without the rows of these ordinals."""
         return self.where(pc.invert(self._among(rejected))) if rejected else self

@@ -56,7 +56,7 @@ class Draft:
         return pa.RecordBatch.from_arrays([seqs, *map(_compact, self.events.columns)], schema=self.schema)
 
 
-def check_shape(events: pa.RecordBatch, keys: Sequence[str] | None) -> None:
+def check_shape(events: pa.RecordBatch, keys: Sequence[str | None] | None) -> None:
     """Refuse other columns than those of an event, and keys that do not belong to the events: `InvalidAppend`."""
     if not events.schema.equals(CAPTURED):
         raise _invalid(f"its columns are {', '.join(events.schema.names)}", "Append events of the schema `CAPTURED`.")

@@ -16,6 +16,7 @@ from holdfast.log import inbox_control as control
 from holdfast.log.group_commit import GroupCommit
 from holdfast.log.inbox_store import InboxStore
 from holdfast.log.keys import forget as forget_keys
+from holdfast.log.keys import keep_newest
 from holdfast.log.opening import Owner
 from holdfast.log.pushes import Push
 from holdfast.log.restoring import to_restore
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from holdfast.log.keys import Key
     from holdfast.log.values import Appended, Keep, Retained, Trimmed
     from holdfast.model.positions import Position
 
@@ -79,6 +81,14 @@ class Inbox(Closing):
     def position(self) -> Position | None:
         """Where the source stands after `end`: capture goes on from there."""
         return self._store.position
+
+    def has_room(self) -> bool:
+        """Whether the quota lets an append in now.
+
+        A transaction that was begun is always let in: to wait in the middle of it would free nothing.
+        """
+        is_below = self._quota is None or self._store.state.nbytes < self._quota
+        return is_below or self._store.is_in_transaction or self._is_closed
 
     def append(
         self,
@@ -129,15 +139,18 @@ class Inbox(Closing):
                 self._room.notify_all()
 
     def push(
-        self, events: pa.RecordBatch, *, keys: Sequence[str] | None = None, timeout: float | None = None
+        self, events: pa.RecordBatch, *, keys: Sequence[Key] | None = None, timeout: float | None = None
     ) -> Future[Appended]:
         """Hand in whole transactions that came from no place, as from a socket; durable when the future is done.
 
         The inbox gives each event its place and its identity: the columns `position` and `event_id` are filled in from
-        its number, and the source's position is that number. The other parameters are those of `append`.
+        its number, and the source's position is that number; a transaction without a `tx_id` gets the number of its
+        last event. The other parameters are those of `append`.
+
+        :param keys: one for each event, or None for an event that goes with the one that ends its transaction.
         """
         push = Push.of(events, keys)
-        if not self._has_room():
+        if not self.has_room():
             with self._lock:
                 self._wait_for_room(timeout)
         self._pushes.submit(push, timeout)
@@ -197,6 +210,11 @@ class Inbox(Closing):
         with self._lock, self._store.log.index.committing() as db:
             return forget_keys(db, through)
 
+    def keep_keys(self, newest: int) -> int:
+        """Forget all idempotency keys but so many of the newest; how many were forgotten."""
+        with self._lock, self._store.log.index.committing() as db:
+            return keep_newest(db, newest)
+
     def close(self) -> None:
         """Finish the pushes under way, and give up the files."""
         self._pushes.close()
@@ -206,7 +224,7 @@ class Inbox(Closing):
             self._room.notify_all()
 
     def _wait_for_room(self, timeout: float | None) -> None:
-        if not self._room.wait_for(self._has_room, timeout):
+        if not self._room.wait_for(self.has_room, timeout):
             raise self._no_room()
 
     def _no_room(self) -> LogQuota:
@@ -217,12 +235,7 @@ class Inbox(Closing):
         )
 
     def _may_restore(self) -> bool:
-        return self._is_closed or (self._has_room() and not self._store.is_in_transaction)
-
-    def _has_room(self) -> bool:
-        """A transaction that was begun is always let in: to wait in the middle of it would free nothing."""
-        is_below = self._quota is None or self._store.state.nbytes < self._quota
-        return is_below or self._store.is_in_transaction or self._is_closed
+        return self._is_closed or (self.has_room() and not self._store.is_in_transaction)
 
     def _flush(self, pushes: list[Push]) -> None:
         """Make pushes durable together; if one of them spoils that, each for itself."""

@@ -1,5 +1,6 @@
 """Idempotency keys: an event whose key an inbox has consumed before is left out, also after a crash.
 
+An event without a key goes with the one that ends its transaction: so a key at the end stands for a whole transaction.
 Keys outlive their events: a trim does not forget them, so a late repetition is still recognised.
 """
 
@@ -49,6 +50,7 @@ def leave_out_repeated(db: sqlite3.Connection, events: pa.RecordBatch, keys: Seq
             seen.add(key)
     if not mask.any():
         return Fresh(events, keys, mask)
+    mask |= _led_by_their_end(events, keys, mask)
     return Fresh(_without(events, mask), list(compress(keys, ~mask)), mask)
 
 
@@ -63,15 +65,39 @@ def forget(db: sqlite3.Connection, through: int) -> int:
     return db.execute("DELETE FROM keys WHERE seq <= ?", (through,)).rowcount
 
 
+def keep_newest(db: sqlite3.Connection, count: int) -> int:
+    """Forget all keys but the newest ones; how many were forgotten."""
+    newest = "SELECT seq FROM keys ORDER BY seq DESC LIMIT 1 OFFSET ?"
+    return db.execute(f"DELETE FROM keys WHERE seq <= ({newest})", (count,)).rowcount
+
+
 def _consumed(db: sqlite3.Connection, keys: Iterable[Key]) -> set[Key]:
     statement = "SELECT k.key FROM json_each(?) j CROSS JOIN keys k ON k.key = j.value"
     return {key for (key,) in db.execute(statement, (json.dumps(list(keys)),))}
 
 
+def _led_by_their_end(
+    events: pa.RecordBatch, keys: Sequence[Key], left_out: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """The events without a key whose transaction ends with one that is left out."""
+    is_led = np.fromiter((key is None for key in keys), dtype=bool, count=len(keys))
+    if not is_led.any():
+        return is_led
+    ends = events["tx_end"].to_numpy(zero_copy_only=False)
+    end_is_left_out = np.append(left_out[ends], False)  # the last transaction may have no end yet
+    led: npt.NDArray[np.bool_] = is_led & end_is_left_out[_transactions(ends)]
+    return led
+
+
+def _transactions(ends: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """For each event, the number of its transaction."""
+    return np.concatenate(([0], np.cumsum(ends)[:-1]))
+
+
 def _without(events: pa.RecordBatch, left_out: npt.NDArray[np.bool_]) -> pa.RecordBatch:
     """The events but for those left out: a transaction may lose all its events, or some of them but not its end."""
     ends = events["tx_end"].to_numpy(zero_copy_only=False)
-    transaction = np.concatenate(([0], np.cumsum(ends)[:-1]))
+    transaction = _transactions(ends)
     has_fresh = np.zeros(int(transaction[-1]) + 1, dtype=bool)
     has_fresh[transaction[~left_out]] = True
     if np.any(left_out & ends & has_fresh[transaction]):

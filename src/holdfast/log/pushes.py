@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from holdfast.log.cutting import check_shape, check_values
 from holdfast.log.values import Appended
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from holdfast.log.keys import Key
 
-_EVENT_ID, _POSITION = CAPTURED.get_field_index("event_id"), CAPTURED.get_field_index("position")
+_EVENT_ID, _TX_ID, _POSITION = map(CAPTURED.get_field_index, ("event_id", "tx_id", "position"))
 
 _SMALL = 2**16
 """To measure events exactly costs more than all else, and is worth it from this size on."""
@@ -36,12 +37,12 @@ class Push:
     """Events that are to become durable, and who waits for it."""
 
     events: pa.RecordBatch
-    keys: Sequence[str] | None
+    keys: Sequence[Key] | None
     nbytes: int
     future: Future[Appended] = field(default_factory=Future)
 
     @classmethod
-    def of(cls, events: pa.RecordBatch, keys: Sequence[str] | None) -> Push:
+    def of(cls, events: pa.RecordBatch, keys: Sequence[Key] | None) -> Push:
         """A push of events. What they contain is looked at when many have become one append: that is much cheaper."""
         check_shape(events, keys)
         if not events.num_rows:
@@ -71,6 +72,7 @@ def placed(events: pa.RecordBatch, first_seq: int, source: str) -> pa.RecordBatc
     columns = list(events.columns)
     columns[_POSITION] = positions
     columns[_EVENT_ID] = event_ids(source, positions)
+    columns[_TX_ID] = pc.fill_null(columns[_TX_ID], _last_of_transaction(events, positions))
     return pa.RecordBatch.from_arrays(columns, schema=CAPTURED)
 
 
@@ -82,6 +84,12 @@ def answers(pushes: Sequence[Push], left_out: npt.NDArray[np.bool_], first_seq: 
         Appended(start, stop, left_out=push.events.num_rows - (stop - start + 1))
         for push, start, stop in zip(pushes, starts.tolist(), (fresh + first_seq - 1).tolist(), strict=True)
     ]
+
+
+def _last_of_transaction(events: pa.RecordBatch, positions: pa.StringArray) -> pa.StringArray:
+    """For each event, the place of the one that ends its transaction."""
+    ends = np.flatnonzero(events["tx_end"].to_numpy(zero_copy_only=False))
+    return positions.take(pa.array(ends[np.searchsorted(ends, np.arange(events.num_rows))]))
 
 
 def _stops(pushes: Sequence[Push]) -> npt.NDArray[np.int64]:

@@ -67,7 +67,16 @@ HoldfastError
 ├── CaptureError
 │   ├── SourceUnavailable        HF-601
 │   ├── SourceGap                HF-602
-│   └── InvalidSource            HF-603
+│   ├── InvalidSource            HF-603
+│   └── PushRefused
+│       ├── InvalidPush          HF-651
+│       ├── PushTooLarge         HF-652
+│       ├── UnsupportedPush      HF-653
+│       ├── PushNotAllowed       HF-654
+│       ├── PushTooSlow          HF-655
+│       ├── ReceiverBusy         HF-656
+│       ├── ReceiverStopping     HF-657
+│       └── UnknownPath          HF-658
 ├── ProcessError
 │   ├── InvalidStep              HF-701
 │   └── NotDeterministic         HF-703
@@ -508,6 +517,58 @@ class InvalidSource(CaptureError):
     """Raised when the declaration of a source is wrong."""
 
     code = "HF-603"
+
+
+class PushRefused(CaptureError):
+    """What was pushed was not taken in, and nothing of it is in the inbox."""
+
+
+class InvalidPush(PushRefused):
+    """Raised when a pushed body is not what its content type says; the place is named."""
+
+    code = "HF-651"
+
+
+class PushTooLarge(PushRefused):
+    """Raised when a pushed body is larger than the source takes, as sent or once unpacked."""
+
+    code = "HF-652"
+
+
+class UnsupportedPush(PushRefused):
+    """Raised when a push has a content type or an encoding that its path does not take."""
+
+    code = "HF-653"
+
+
+class PushNotAllowed(PushRefused):
+    """Raised when a push does not carry the source's token."""
+
+    code = "HF-654"
+
+
+class PushTooSlow(PushRefused):
+    """Raised when the body of a push was not there in time."""
+
+    code = "HF-655"
+
+
+class ReceiverBusy(PushRefused):
+    """Raised when more is being pushed at once than the source holds in memory."""
+
+    code = "HF-656"
+
+
+class ReceiverStopping(PushRefused):
+    """Raised when a push comes while the pipeline is stopping."""
+
+    code = "HF-657"
+
+
+class UnknownPath(PushRefused):
+    """Raised when a push goes to a path, or uses a method, that the source does not have."""
+
+    code = "HF-658"
 
 
 class ProcessError(HoldfastError):

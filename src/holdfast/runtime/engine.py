@@ -14,7 +14,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from holdfast.capture.runner import Capture, Reach
+from holdfast.capture import capture_of
+from holdfast.capture.runner import Reach
 from holdfast.deliver import Delivery
 from holdfast.model.errors import HoldfastError
 from holdfast.model.steps import StepHook, no_hook
@@ -74,7 +75,7 @@ class Engine:
         """Open what is on disk, start capture and lanes, and then Spark in the background."""
         self.ground = Ground.open(self.plan, takeover=self._takeover, accept=self._accept, hook=self._hook)
         self.captures = [
-            Capture(source, self.ground.inboxes[source.name], failed=self._course.end_by, reach=self.reach)
+            capture_of(source, self.ground.inboxes[source.name], failed=self._course.end_by, reach=self.reach)
             for source in self.plan.sources
         ]
         self.delivery = self._new_delivery()

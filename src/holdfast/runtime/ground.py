@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from holdfast.capture.contract import Receiver
 from holdfast.checkpoint import SqliteStore
 from holdfast.log import DeadLetterLog, Inbox, InboxReader, Outbox
 from holdfast.log.disk import make_directory
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from holdfast.capture.contract import Input
     from holdfast.checkpoint import CheckpointStore
     from holdfast.model.positions import Position
     from holdfast.model.steps import StepHook
@@ -71,7 +73,7 @@ class Ground:
             epoch = store.take_over()
             known = store.get(LOGS) or Logs()
             inboxes = {
-                source.name: opened.enter_context(_inbox(source.name, plan, layout, known, epoch, hook))
+                source.name: opened.enter_context(_inbox(source, plan, layout, known, epoch, hook))
                 for source in plan.sources
             }
             outbox = opened.enter_context(Outbox.open(layout.outbox, epoch=epoch, quota=plan.quotas.outbox, hook=hook))
@@ -167,12 +169,14 @@ def _note_begin(store: CheckpointStore, epoch: int, plan: Plan) -> None:
     store.put(HISTORY, history, epoch=epoch)
 
 
-def _inbox(name: str, plan: Plan, layout: Layout, known: Logs, epoch: int, hook: StepHook) -> Inbox:
+def _inbox(source: Input, plan: Plan, layout: Layout, known: Logs, epoch: int, hook: StepHook) -> Inbox:
+    name = source.name
     directory = layout.inbox(name)
     expected = known.inboxes.get(name)
     if expected is not None and not directory.exists():
         raise _not_the_inbox(name, f"{directory} is gone")
-    inbox = Inbox.open(directory, name=name, epoch=epoch, quota=plan.quotas.inbox, hook=hook)
+    linger = source.linger if isinstance(source, Receiver) else 0.0
+    inbox = Inbox.open(directory, name=name, epoch=epoch, quota=plan.quotas.inbox, flush_interval=linger, hook=hook)
     if expected is not None and inbox.uuid != expected:
         inbox.close()
         raise _not_the_inbox(name, f"{directory} holds another inbox, {inbox.uuid} instead of {expected}")

@@ -17,7 +17,7 @@ from holdfast.runtime.relief import Relief
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from holdfast.capture.runner import Capture
+    from holdfast.capture import Capture, Reception
     from holdfast.deliver import Delivery
     from holdfast.log import Inbox
     from holdfast.log.values import Published
@@ -38,7 +38,12 @@ class Keeper:
     """
 
     def __init__(
-        self, ground: Ground, captures: Sequence[Capture], delivery: Delivery, *, may_admit: Callable[[], bool]
+        self,
+        ground: Ground,
+        captures: Sequence[Capture | Reception],
+        delivery: Delivery,
+        *,
+        may_admit: Callable[[], bool],
     ) -> None:
         quotas = ground.plan.quotas
         self._ground = ground

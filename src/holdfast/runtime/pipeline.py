@@ -35,7 +35,7 @@ from holdfast.runtime.session import SparkSettings, spark_session
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from holdfast.capture.contract import Source
+    from holdfast.capture.contract import Input
     from holdfast.deliver import Sink
     from holdfast.ledger import Policy, StopRecord
     from holdfast.log import DeadLetterLimits
@@ -61,7 +61,7 @@ class Pipeline:
     def __init__(self, name: str, *, directory: str | Path | None = None) -> None:
         self.name = name
         self._directory = Path(directory) if directory is not None else Path("holdfast-data") / name
-        self._sources: tuple[Source, ...] = ()
+        self._sources: tuple[Input, ...] = ()
         self._steps: tuple[Step, ...] = ()
         self._sinks: tuple[SinkSpec, ...] = ()
         self._options: dict[str, object] = {}
@@ -69,7 +69,7 @@ class Pipeline:
 
     # Putting together
 
-    def read(self, *sources: Source) -> Pipeline:
+    def read(self, *sources: Input) -> Pipeline:
         """Read these sources too."""
         return self._with(_sources=(*self._sources, *sources))
 

@@ -19,7 +19,7 @@ from holdfast.runtime.restarts import Budget
 from holdfast.runtime.session import SparkSettings
 
 if TYPE_CHECKING:
-    from holdfast.capture.contract import Source
+    from holdfast.capture.contract import Input
     from holdfast.deliver import SinkSpec
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -58,7 +58,7 @@ class Plan:
 
     name: str
     directory: Path
-    sources: Sequence[Source]
+    sources: Sequence[Input]
     sinks: Sequence[SinkSpec]
     steps: Sequence[Step] = ()
     policy: Policy = field(default_factory=Required)

@@ -83,6 +83,37 @@ def test_a_repeated_key_is_left_out_within_one_flush_and_over_several(tmp_path: 
     assert [future.result(0) for future in second] == [Appended(3, 3), Appended(4, 4, left_out=1)]
 
 
+def test_a_key_at_the_end_stands_for_the_whole_transaction(tmp_path: Path) -> None:
+    def push(inbox: Inbox, rows: int, key: str) -> Future[Appended]:
+        return inbox.push(events(rows, ends={rows}), keys=[*[None] * (rows - 1), key])
+
+    with Inbox.open(tmp_path, name=SOURCE, epoch=1, flush_interval=LONG) as inbox:
+        first = [push(inbox, 3, "a"), push(inbox, 2, "b"), push(inbox, 3, "a"), inbox.push(events(2))]
+    with Inbox.open(tmp_path, name=SOURCE, epoch=2, flush_interval=LONG) as inbox:
+        second = [push(inbox, 5, "a"), push(inbox, 1, "b"), push(inbox, 2, "c")]
+    told = [future.result(0) for future in first + second]
+    assert [(one.rows, one.left_out) for one in told] == [(3, 0), (2, 0), (0, 3), (2, 0), (0, 5), (0, 1), (2, 0)]
+    assert len(read_ids(tmp_path)) == 9
+
+
+def test_an_event_with_a_new_key_is_not_lost_with_an_end_that_repeats_one(tmp_path: Path) -> None:
+    with Inbox.open(tmp_path, name=SOURCE, epoch=1, flush_interval=LONG) as inbox:
+        inbox.push(events(1), keys=["a"])
+        refused = inbox.push(events(3, ends={3}), keys=[None, "new", "a"])
+    assert isinstance(refused.exception(0), InvalidAppend)
+
+
+@pytest.mark.req("X20")
+def test_only_the_newest_keys_are_kept_when_told_so(tmp_path: Path) -> None:
+    with Inbox.open(tmp_path, name=SOURCE, epoch=1, flush_interval=0.001) as inbox:
+        for key in "abcd":
+            inbox.push(events(2, ends={2}), keys=[None, key]).result(30)
+        assert inbox.keep_keys(2) == 2
+        assert inbox.keep_keys(2) == 0
+        again = [inbox.push(events(1), keys=[key]).result(30).left_out for key in "abcd"]
+    assert again == [0, 0, 1, 1]
+
+
 def test_a_push_that_is_wrong_fails_alone(tmp_path: Path) -> None:
     with Inbox.open(tmp_path, name=SOURCE, epoch=1, flush_interval=LONG) as inbox:
         good, bad, also_good = inbox.push(events(1)), inbox.push(events(2, ends={1})), inbox.push(events(1))

@@ -77,9 +77,9 @@ REFUSED: dict[str, tuple[pa.Array, tuple[str, ...]]] = {
     "nanoseconds of a day": (pa.array([1], pa.time64("ns")), ("postgres",)),
     "text with NUL": (pa.array(["a\x00b"]), ("postgres",)),
     "list of text with NUL": (pa.array([["a\x00b"]]), ("postgres",)),
-    "year 10000": (pa.array([253402300800], pa.timestamp("s", "UTC")), ("postgres", "sqlite", "files-jsonl")),
-    "year -1": (pa.array([-62198755200], pa.timestamp("s")), ("postgres", "sqlite", "files-jsonl")),
-    "date 10000": (pa.array([2932897], pa.int32()).cast(pa.date32()), ("postgres", "sqlite", "files-jsonl")),
+    "year 10000": (pa.array([253402300800], pa.timestamp("s", "UTC")), ("postgres", "sqlite", "files-jsonl", "http")),
+    "year -1": (pa.array([-62198755200], pa.timestamp("s")), ("postgres", "sqlite", "files-jsonl", "http")),
+    "date 10000": (pa.array([2932897], pa.int32()).cast(pa.date32()), ("postgres", "sqlite", "files-jsonl", "http")),
 }
 """Values that some sinks, named by how their names start, have no way to keep."""
 

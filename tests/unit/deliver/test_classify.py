@@ -99,11 +99,12 @@ def test_every_delivery_error_has_a_verdict_of_its_own() -> None:
         (ours(errors.Throttled, retry_after=-1), 0.0),
         (ours(errors.Throttled), 0.0),
         (ours(errors.Throttled, retry_after="soon"), 0.0),
+        (ours(errors.CommitUnknown, retry_after=7), 7.0),
         (ours(errors.Transient, retry_after=7), 0.0),
     ],
-    ids=["said", "negative", "not said", "no number", "not throttled"],
+    ids=["said", "negative", "not said", "no number", "in doubt", "not throttled"],
 )
-def test_only_a_sink_that_throttles_asks_for_a_pause(error: Exception, seconds: float) -> None:
+def test_a_sink_that_throttles_or_leaves_a_doubt_may_ask_for_a_pause(error: Exception, seconds: float) -> None:
     assert pause_asked_for(error) == seconds
 
 

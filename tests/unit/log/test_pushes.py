@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.support.log_events import SOURCE, events
 
@@ -33,6 +34,18 @@ def test_a_pushed_event_has_the_place_and_the_id_of_its_number() -> None:
     batch = placed(events(2, start=70), 5, SOURCE)
     assert batch["position"].to_pylist() == ["5", "6"]
     assert batch["event_id"].to_pylist() == [event_id(SOURCE, Seq(5), 0), event_id(SOURCE, Seq(6), 0)]
+
+
+def test_a_transaction_without_an_id_is_named_by_the_number_of_its_last_event() -> None:
+    batch = placed(events(5, ends={2, 3, 5}), 11, SOURCE)
+    assert batch["tx_id"].to_pylist() == ["12", "12", "13", "15", "15"]
+
+
+def test_an_id_that_a_transaction_has_is_left_as_it_is() -> None:
+    named = events(2, ends={2})
+    place = named.schema.get_field_index("tx_id")
+    batch = placed(named.set_column(place, named.schema.field("tx_id"), pa.array(["tx", "tx"])), 1, SOURCE)
+    assert batch["tx_id"].to_pylist() == ["tx", "tx"]
 
 
 def test_a_push_that_leaves_its_transaction_open_is_refused() -> None:

@@ -1,0 +1,1 @@
+"""The source that is pushed to over HTTP."""

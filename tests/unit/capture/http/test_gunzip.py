@@ -1,0 +1,57 @@
+"""Gzip is unpacked up to a limit and no further, however it is cut."""
+
+from __future__ import annotations
+
+import gzip
+import os
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.capture.http.gunzip import Gunzip
+from holdfast.model.errors import InvalidPush, PushTooLarge
+
+
+def unpacked(packed: bytes, *, limit: int = 10**6, piece: int = 7) -> bytes:
+    gunzip = Gunzip(limit)
+    made = b"".join(gunzip.feed(packed[at : at + piece]) for at in range(0, len(packed), piece))
+    gunzip.finish()
+    return made
+
+
+@settings(deadline=None)
+@given(st.lists(st.binary(), min_size=1, max_size=3), st.integers(1, 200))
+def test_whatever_was_packed_comes_out(parts: list[bytes], piece: int) -> None:
+    packed = b"".join(map(gzip.compress, parts))
+    assert unpacked(packed, piece=piece) == b"".join(parts)
+
+
+@pytest.mark.req("A1")
+def test_a_bomb_is_refused_before_it_is_made() -> None:
+    packed = gzip.compress(bytes(1_000_000))
+    gunzip = Gunzip(1000)
+    with pytest.raises(PushTooLarge, match="once it is unpacked"):
+        gunzip.feed(packed)
+
+
+def test_exactly_the_limit_is_taken() -> None:
+    data = os.urandom(5000)
+    assert unpacked(gzip.compress(data), limit=5000) == data
+
+
+@pytest.mark.parametrize("packed", [b"", gzip.compress(b"text")[:-1], gzip.compress(b"a") + gzip.compress(b"b")[:5]])
+def test_what_is_cut_off_is_refused(packed: bytes) -> None:
+    with pytest.raises(InvalidPush, match="cut off"):
+        unpacked(packed)
+
+
+@pytest.mark.parametrize("packed", [b"plain text", gzip.compress(b"a") + b"garbage"])
+def test_what_is_no_gzip_is_refused(packed: bytes) -> None:
+    with pytest.raises(InvalidPush, match="as gzip"):
+        unpacked(packed)
+
+
+def test_parts_without_end_are_refused() -> None:
+    with pytest.raises(InvalidPush, match="parts"):
+        unpacked(gzip.compress(b"") * 1001, piece=10**6)
