@@ -40,13 +40,19 @@ def test_exactly_the_limit_is_taken() -> None:
     assert unpacked(gzip.compress(data), limit=5000) == data
 
 
-@pytest.mark.parametrize("packed", [b"", gzip.compress(b"text")[:-1], gzip.compress(b"a") + gzip.compress(b"b")[:5]])
+@pytest.mark.parametrize(
+    "packed",
+    [b"", gzip.compress(b"text")[:-1], gzip.compress(b"a") + gzip.compress(b"b")[:5]],
+    ids=["nothing", "in its trailer", "in its second member"],
+)
 def test_what_is_cut_off_is_refused(packed: bytes) -> None:
     with pytest.raises(InvalidPush, match="cut off"):
         unpacked(packed)
 
 
-@pytest.mark.parametrize("packed", [b"plain text", gzip.compress(b"a") + b"garbage"])
+@pytest.mark.parametrize(
+    "packed", [b"plain text", gzip.compress(b"a") + b"garbage"], ids=["not at all", "not to its end"]
+)
 def test_what_is_no_gzip_is_refused(packed: bytes) -> None:
     with pytest.raises(InvalidPush, match="as gzip"):
         unpacked(packed)
