@@ -55,7 +55,7 @@ def table_lines(directory: Path, *, like: str = "%") -> list[str]:
 
 def follow_until_killed(directory: str, started: Connection) -> None:
     """The pipeline as a process of its own: it says when it runs, and runs for ever."""
-    whole = pipeline(Path(directory), LogFiles(Path(directory) / "logs" / "*.log*", forget_after=3.0))
+    whole = pipeline(Path(directory), LogFiles(Path(directory) / "logs" / "*.log*", idle=60.0, forget_after=3.0))
     whole.start(processor=lambda: LocalProcessor(lines))
     started.send_bytes(b"started")
     whole.wait()

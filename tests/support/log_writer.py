@@ -21,6 +21,7 @@ class LogWriter:
     """One log, `name`, and its rotated files `name.1`, `name.2.gz` and so on.
 
     :param wait_for: returns when the lines with these numbers were captured.
+    :param pause: lets others see half a line for a while.
     :param is_patient: whether a file is rotated only when something of it was captured, and not before it is known.
     """
 
@@ -31,6 +32,7 @@ class LogWriter:
         random: Random,
         *,
         wait_for: Callable[[Collection[int]], None],
+        pause: Callable[[], None],
         is_patient: bool = False,
     ) -> None:
         self.path = directory / name
@@ -39,26 +41,46 @@ class LogWriter:
         """What it did, for whoever looks for a fault."""
         self._random = random
         self._wait_for = wait_for
+        self._pause = pause
         self._is_patient = is_patient
         self._lines: dict[Path, list[int]] = {}
         """The lines of each file that is there."""
         self._begin()
 
+    def acts(self) -> dict[Callable[[], None], int]:
+        """All that it can do, and how often it does it: mostly it writes."""
+        return {
+            self.write: 30,
+            self.rotate: 3,
+            self.rotate_late: 3,
+            self.copy_and_truncate: 3,
+            self.compress: 5,
+            self.truncate: 1,
+            self.recreate: 1,
+            self.remove_oldest: 1,
+        }
+
     def act(self) -> None:
-        """Do something: mostly write."""
-        acts = [self.write] * 12 + [self.rotate, self.rotate_late, self.copy_and_truncate] * 2 + [self.compress] * 3
-        acts += [self.truncate, self.recreate, self.remove_oldest]
-        act = self._random.choice(acts)
-        self.told.append(act.__name__)
+        """Do something."""
+        acts = self.acts()
+        (act,) = self._random.choices(list(acts), weights=list(acts.values()))
+        self.do(act)
+
+    def do(self, act: Callable[[], None]) -> None:
+        """Do this."""
         act()
+        self.told.append(act.__name__)
 
     def write(self) -> None:
         """Append some lines, sometimes in two halves."""
         for _ in range(self._random.randrange(1, 30)):
             line = self._line()
-            cut = self._random.choice([0, 0, 0, self._random.randrange(len(line))])
-            os.write(self._file, line[:cut])
-            os.write(self._file, line[cut:])
+            if self._random.random() < 0.05:
+                cut = self._random.randrange(1, len(line))
+                os.write(self._file, line[:cut])
+                line = line[cut:]
+                self._pause()
+            os.write(self._file, line)
 
     def rotate(self) -> None:
         """Rename, and begin a new file."""
@@ -135,7 +157,7 @@ class LogWriter:
         number = len(self.written) + 1
         self.written.append(number)
         self._lines[path or self.path].append(number)
-        return b"%s %d %s\n" % (self.path.name.encode(), number, b"x" * self._random.randrange(60))
+        return b"%s %d %s .\n" % (self.path.name.encode(), number, b"x" * self._random.randrange(60))
 
     def _rotated(self, number: int) -> Path:
         return self.path.with_name(f"{self.path.name}.{number}")

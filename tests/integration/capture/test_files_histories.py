@@ -32,6 +32,7 @@ class World:
                 name,
                 self.random,
                 wait_for=lambda lines, name=name: self._wait_for(name, lines),
+                pause=self._step,
                 is_patient=pattern == "*.log",
             )
             for name in ("app.log", "db.log")
