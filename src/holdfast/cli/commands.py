@@ -9,6 +9,12 @@ import click
 _ABOUT: dict[str, tuple[str, str]] = {
     "init": ("documents", "Write a pipeline document to begin with."),
     "validate": ("documents", "Check a pipeline document and tell every problem with its place."),
+    "run": ("running", "Run a pipeline in the foreground."),
+    "status": ("controlling", "Tell where everything stands, what is not well, and what to do."),
+    "pause": ("controlling", "Admit nothing new, also after a restart."),
+    "resume": ("controlling", "Go on after a pause."),
+    "drain": ("controlling", "Stop in order, and list what remains."),
+    "stop": ("controlling", "Stop now."),
     "schema": ("documents", "Print the JSON Schema of pipeline documents, for editors."),
 }
 """Where each command is defined, and its help in one line."""
@@ -38,9 +44,9 @@ class _Commands(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], _ABOUT, n=1)
-            if near:
-                error.message += f" Did you mean '{near[0]}'?"
-            raise
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from error
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

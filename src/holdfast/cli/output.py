@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from datetime import datetime, timedelta
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from holdfast.control.values import plain, told
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from holdfast.model.errors import HoldfastError
 
@@ -48,7 +46,7 @@ class Output:
     def note(self, text: str) -> None:
         """A word on the side, for people only."""
         if self.form is Form.TEXT:
-            self._end_progress()
+            self.end_progress()
             click.echo(text, err=True, color=self._color)
 
     def progress(self, text: str) -> None:
@@ -64,45 +62,14 @@ class Output:
         if self.form is Form.JSON:
             click.echo(json.dumps({"error": told(error)}))
             return
-        self._end_progress()
+        self.end_progress()
         click.echo(f"{styled(f'[{error.code}]', 'red')} {error.what}", err=True, color=self._color)
         click.echo(f"{error.kept} {error.remedy}", err=True, color=self._color)
 
-    def _end_progress(self) -> None:
+    def end_progress(self) -> None:
+        """Leave the terminal as if there had been no progress."""
         if self.is_terminal:
             click.echo("\r\x1b[2K", err=True, nl=False)
-
-
-def told(error: HoldfastError) -> dict[str, str]:
-    """An error as plain values."""
-    return {
-        "code": error.code,
-        "kind": type(error).__name__,
-        "what": error.what,
-        "kept": error.kept,
-        "remedy": error.remedy,
-    }
-
-
-def plain(value: object) -> object:
-    """A value as JSON can carry it."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Enum):
-        return value.value if isinstance(value.value, str) else value.name.lower()
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, str) or value is None:
-        return value
-    if isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, Sequence | set | frozenset):
-        return [plain(item) for item in value]
-    return str(value) if isinstance(value, Path) else repr(value)
 
 
 def styled(text: str, color: str) -> str:
@@ -117,7 +84,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     widths = [max(len(click.unstyle(row[column])) for row in [list(head), *body]) for column in range(len(head))]
     lines = []
     for row in [list(head), *body]:
-        cells = [_padded(cell, *shape) for cell, *shape in zip(row, widths, right, strict=True)]
+        shapes = zip(row, widths, right, strict=True)
+        cells = [_padded(cell, width, to_the_right) for cell, width, to_the_right in shapes]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 

@@ -16,11 +16,13 @@ from holdfast.log.cutting import position_text
 from holdfast.log.opening import Layout
 from holdfast.log.ranges import Span
 from holdfast.log.segment import DIRECTORY
+from holdfast.log.times import from_milliseconds
 from holdfast.log.values import Chunk
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
     from typing import Any
 
     import numpy.typing as npt
@@ -121,6 +123,13 @@ def chunks_between(db: sqlite3.Connection, after: int, upto: int) -> Iterator[Ch
     for first, last, file, offset, length, crc32c, ends, position in _select(db, _CHUNK, after, upto):
         tx_ends = None if ends is None else tuple((_ends(ends) + first).tolist())
         yield Chunk(first, last, f"{DIRECTORY}/{file}", offset, length, crc32c, tx_ends, position)
+
+
+def appended_at(db: sqlite3.Connection, seq: int) -> datetime | None:
+    """When the chunk that holds the event was appended; None when there is none."""
+    statement = "SELECT last_seq, appended_at FROM chunks WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1"
+    found = db.execute(statement, (seq,)).fetchone()
+    return from_milliseconds(found[1]) if found and found[0] >= seq else None
 
 
 def spans_between(db: sqlite3.Connection, after: int, upto: int) -> Iterator[Span]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast.log import inbox_control as control
 from holdfast.log.cutting import position_of_row, position_of_text
 from holdfast.log.export import write_lines
-from holdfast.log.inbox_index import KIND, chunks_between, read_state, spans_between
+from holdfast.log.inbox_index import KIND, appended_at, chunks_between, read_state, spans_between
 from holdfast.log.opening import open_to_read
 from holdfast.log.ranges import next_end
 from holdfast.log.restoring import as_captured, is_restored
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import sqlite3
     import threading
     from collections.abc import Iterator
+    from datetime import datetime
     from pathlib import Path
     from typing import IO, Self
 
@@ -89,6 +90,11 @@ class InboxReader(Closing):
             return position
         events = read_chunk(self.directory, chunk)
         return position if is_restored(events) else position_of_row(events, seq - chunk.first_seq, position)
+
+    def appended_at(self, seq: int) -> datetime | None:
+        """When the event was appended; None when it is not there, or not there any more."""
+        with self._index.reading() as db:
+            return appended_at(db, seq)
 
     def read(self, after: int, upto: int | None = None) -> Iterator[pa.RecordBatch]:
         """The events behind `after`, in order and verified, up to `upto` or the present end."""
