@@ -9,13 +9,22 @@ import click
 _ABOUT: dict[str, tuple[str, str]] = {
     "init": ("documents", "Write a pipeline document to begin with."),
     "validate": ("documents", "Check a pipeline document and tell every problem with its place."),
+    "plan": ("planning", "Tell what running a document would change. Nothing is touched."),
     "run": ("running", "Run a pipeline in the foreground."),
     "status": ("controlling", "Tell where everything stands, what is not well, and what to do."),
+    "graph": ("planning", "Draw the pipeline, with where each source and each sink stands."),
+    "top": ("watching", "Watch it live: rates, lag, queues, batches in flight, errors."),
+    "tap": ("watching", "Show a few of the rows that pass a point next."),
     "pause": ("controlling", "Admit nothing new, also after a restart."),
     "resume": ("controlling", "Go on after a pause."),
     "drain": ("controlling", "Stop in order, and list what remains."),
     "stop": ("controlling", "Stop now."),
+    "sinks": ("sinks", "Add and remove sinks while the pipeline runs."),
+    "checkpoints": ("checkpoints", "List, show, compare, prune, delete, export and import what it remembers."),
+    "dlq": ("dlq", "See to dead letters: rows that could not be processed or delivered."),
+    "doctor": ("mending", "Explain what is wrong with the checkpoint store, and mend it."),
     "schema": ("documents", "Print the JSON Schema of pipeline documents, for editors."),
+    "completion": ("completing", "Print what makes a shell complete commands and options."),
 }
 """Where each command is defined, and its help in one line."""
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 @click.argument("document", type=click.Path(path_type=Path), default="pipeline.yaml")
 @click.option(
     "--until",
-    type=click.Choice(["stopped", "caught-up"]),
+    type=click.Choice(["stopped", "caught-up", "available-now"]),
     default="stopped",
     show_default=True,
-    help="Run until somebody stops it, or until every source has ended and every sink has everything.",
+    help="Until somebody stops it, every source has ended and is delivered, or what was there at the start is.",
 )
 @click.option("--drain-within", default=30.0, show_default=True, help="Seconds that a drain may take.")
 @click.option(

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from holdfast.control.alarms import AlarmChange
     from holdfast.control.status import Status
     from holdfast.control.values import Answer
-    from holdfast.ledger import StopRecord
 
 COLORS = {"ok": "green", "degraded": "yellow", "failing": "red", "down": "red"}
 
@@ -38,7 +37,7 @@ def alarm_line(change: AlarmChange) -> str:
     return styled(f"alarm: {change.alarm.value} of {change.component}: {_first(change.cause)} {change.remedy}", "red")
 
 
-def record_text(name: str, record: StopRecord | Answer | None) -> str:
+def record_text(name: str, record: object) -> str:
     """How a run ended."""
     from holdfast.control.values import plain
 
@@ -70,7 +69,7 @@ def status_text(status: Answer) -> str:
         ),
         (
             f"batch {seen['outbox']['newest']:,} published, {seen['outbox']['committed']:,} committed; "
-            f"{seen['dead_letters']:,} dead letters"
+            f"{seen['dead_letters']['new']:,} dead letters to see to"
         ),
         "",
         table(

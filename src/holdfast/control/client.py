@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def ask(directory: Path, what: str, *, patience: float = 10.0, **given: object) -> Any:  # noqa: ANN401 (JSON)
+def ask(directory: Path, what: str, /, *, patience: float = 10.0, **given: object) -> Any:  # noqa: ANN401 (JSON)
     """What the process answers. `NotRunning` when there is none; its own error when it refuses.
 
     :param patience: seconds until it must have answered.

@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING
 
 from holdfast.checkpoint import CURSORS, SqliteStore
 from holdfast.control.latency import Latency
-from holdfast.control.snapshot import CheckpointView, LaneView, OutboxView, Snapshot, SourceView, SparkView
+from holdfast.control.snapshot import (
+    CheckpointView,
+    DeadLettersView,
+    LaneView,
+    OutboxView,
+    Snapshot,
+    SourceView,
+    SparkView,
+)
 from holdfast.control.status import Status, status_of
 from holdfast.ledger import Cursors
-from holdfast.log import InboxReader, dead_index, outbox_index
+from holdfast.log import EntryState, Fate, InboxReader, dead_index, dead_queries, outbox_index
 from holdfast.log.opening import open_to_read
 from holdfast.model.clock import utc_now
 from holdfast.model.errors import NotRunning
@@ -130,13 +138,16 @@ def _outbox(directory: Path) -> tuple[Published | None, int]:
         index.close()
 
 
-def _dead_letters(directory: Path) -> int:
+def _dead_letters(directory: Path) -> DeadLettersView:
     index, _ = open_to_read(Layout(directory).dead_letters, dead_index.LAYOUT.kind)
     try:
         with index.reading() as db:
-            return dead_index.count(db)
+            kept = dead_queries.kept(db)
+            tallied = dead_queries.tallies(db, None)
     finally:
         index.close()
+    arrived = sum(count for (_, fate), count in tallied.items() if fate in (Fate.RECORDED, Fate.REFUSED))
+    return DeadLettersView(sum(kept.values()), kept[EntryState.NEW], arrived, None, "unknown")
 
 
 def _sources(directory: Path, logs: Logs, cursors: Cursors, newest: Published | None) -> Iterator[SourceView]:

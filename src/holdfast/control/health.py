@@ -31,6 +31,7 @@ class Alarm(Enum):
     """What somebody should be woken for."""
 
     CHECKPOINT_AGE = "checkpoint-age"
+    DEAD_LETTERS_FULL = "dead-letters-full"
     DEAD_LETTER_RATE = "dead-letter-rate"
     DISK_FULL = "disk-full"
     LANE_FROZEN = "lane-frozen"
@@ -96,7 +97,7 @@ def _findings(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[Finding]:
     yield from _of_spark(now, pictures)
     yield from _of_the_checkpoint(now, pictures)
     yield from _of_the_disk(now)
-    yield from _of_dead_letters(pictures)
+    yield from _of_dead_letters(now, pictures)
     for source in now.sources:
         yield from _of_source(source)
     for lane in now.lanes:
@@ -175,8 +176,20 @@ def _of_the_disk(now: Snapshot) -> Iterator[Finding]:
         )
 
 
-def _of_dead_letters(pictures: Sequence[Snapshot]) -> Iterator[Finding]:
-    now = pictures[-1]
+def _of_dead_letters(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[Finding]:
+    dead = now.dead_letters
+    if dead.most is not None and dead.new >= dead.most:
+        yield Finding(
+            "dead letters",
+            Level.FAILING if dead.overflow == "block" else Level.DEGRADED,
+            f"They are full: {dead.new:,} entries that nobody has seen to (overflow: {dead.overflow}).",
+            "See to them with `holdfast dlq review`, then ack, reprocess or purge; what waits goes on by itself.",
+            Alarm.DEAD_LETTERS_FULL,
+        )
+    elif dead.most is not None and dead.new >= _NEAR * dead.most:
+        cause = f"{dead.new:,} of {dead.most:,} entries wait for somebody to see to them."
+        remedy = "See to them with `holdfast dlq review`."
+        yield Finding("dead letters", Level.DEGRADED, cause, remedy, Alarm.QUOTA_NEAR)
     start = next((p for p in pictures if (now.at - p.at).total_seconds() <= _RECENT), now)
     recent, before = _rate(start, now), _rate(pictures[0], start)
     if recent > _SURGE * max(before, _QUIET_RATE):
@@ -222,7 +235,7 @@ def _is_near(nbytes: int, quota: int | None, share: float = _NEAR) -> bool:
 
 def _rate(start: Snapshot, end: Snapshot) -> float:
     seconds = (end.at - start.at).total_seconds()
-    return (end.dead_letters - start.dead_letters) / seconds if seconds > 0 else 0.0
+    return (end.dead_letters.arrived - start.dead_letters.arrived) / seconds if seconds > 0 else 0.0
 
 
 def _seconds_unchanged(pictures: Sequence[Snapshot], of: Callable[[Snapshot], object]) -> float:

@@ -72,7 +72,7 @@ def host(
     whole = _pipeline(plan)
     ending = Ending()
     with _signals(ending) as phase:
-        whole.start(takeover=manners.takeover, accept=manners.accept, processor=processor)
+        whole.start(until=manners.until, takeover=manners.takeover, accept=manners.accept, processor=processor)
         with ExitStack() as beside:
             beside.callback(_stop_if_open, whole)
             port = _surround(whole, text, manners, ending, told, beside)
@@ -94,6 +94,7 @@ def _pipeline(plan: Plan) -> Pipeline:
         .restarts(plan.restarts)
         .spark(plan.spark)
         .output_mode(plan.output_mode)
+        .dead_letters(plan.dead_letters)
     )
 
 

@@ -113,7 +113,12 @@ METRICS = (
     Metric(
         "holdfast_checkpoint_bytes", "gauge", "The size of the cursors.", _one(lambda s: s.snapshot.checkpoint.nbytes)
     ),
-    Metric("holdfast_dead_letters", "gauge", "Entries in the dead letters.", _one(lambda s: s.snapshot.dead_letters)),
+    Metric(
+        "holdfast_dead_letters", "gauge", "Entries in the dead letters.", _one(lambda s: s.snapshot.dead_letters.kept)
+    ),
+    Metric(
+        "holdfast_dead_rows", "counter", "Rows that were given up.", _one(lambda s: s.snapshot.dead_letters.arrived)
+    ),
     Metric("holdfast_disk_free_bytes", "gauge", "Free on the pipeline's disk.", _one(lambda s: s.snapshot.disk_free)),
     Metric("holdfast_query_restarts", "counter", "Restarts of the query.", _one(lambda s: s.snapshot.spark.restarts)),
     Metric(

@@ -16,8 +16,16 @@ from typing import TYPE_CHECKING
 
 from holdfast.checkpoint import CURSORS
 from holdfast.control.latency import Latencies
-from holdfast.control.snapshot import CheckpointView, LaneView, OutboxView, Snapshot, SourceView, SparkView
-from holdfast.log import InboxReader
+from holdfast.control.snapshot import (
+    CheckpointView,
+    DeadLettersView,
+    LaneView,
+    OutboxView,
+    Snapshot,
+    SourceView,
+    SparkView,
+)
+from holdfast.log import Fate, InboxReader
 from holdfast.model.clock import utc_now
 from holdfast.model.errors import HoldfastError, NotInLog
 
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
 
     from holdfast.capture import CaptureStatus
     from holdfast.deliver import DeliveryStatus, LaneStatus
-    from holdfast.log import Published
+    from holdfast.log import DeadLetterStatus, Published
     from holdfast.runtime.engine import Engine
     from holdfast.runtime.status import PipelineStatus
 
@@ -160,7 +168,7 @@ class Observer:
             ),
             lanes=tuple(self._lane(lane, now) for lane in status.delivery.lanes.values()),
             checkpoint=self._checkpoint(status.delivery, now),
-            dead_letters=ground.dead_letters.count(),
+            dead_letters=_dead_letters(status.dead_letters),
             disk_free=shutil.disk_usage(ground.layout.root).free,
         )
 
@@ -220,6 +228,12 @@ class Observer:
             return CheckpointView(0, 0.0, 0, delivery.is_durable)
         version = stored.version
         return CheckpointView(version.number, _seconds(version.created_at, now), version.size, delivery.is_durable)
+
+
+def _dead_letters(status: DeadLetterStatus) -> DeadLettersView:
+    arrived = status.totals.get(Fate.RECORDED, 0) + status.totals.get(Fate.REFUSED, 0)
+    limits = status.limits
+    return DeadLettersView(status.kept, status.new, arrived, limits.max_entries, limits.overflow.value)
 
 
 def _seconds(since: datetime | None, now: datetime) -> float:

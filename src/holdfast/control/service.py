@@ -12,7 +12,9 @@ from inspect import signature
 from typing import TYPE_CHECKING
 
 from holdfast.config import load
+from holdfast.control.belongings import Belongings
 from holdfast.control.changing import sink_to_add, sink_to_remove
+from holdfast.control.dlq import dead_letters_asked
 from holdfast.control.document import keep_document, kept_document
 from holdfast.control.ending import Ending, Manner
 from holdfast.control.status import Status, status_of
@@ -45,6 +47,7 @@ class Service:
             "add_sink": self.add_sink,
             "remove_sink": self.remove_sink,
             "tap": self.tap,
+            "dead_letters": self.dead_letters,
         }
 
     def ask(self, what: str, given: Mapping[str, object]) -> object:
@@ -104,3 +107,7 @@ class Service:
     def tap(self, point: str = "outbox", rows: int = 10, wait: float = 1.0) -> object:
         """A few of the rows that pass a point next; what passes is not held up."""
         return tapped(self._engine, point, rows=int(rows), wait=float(wait))
+
+    def dead_letters(self, what: str, chosen: Mapping[str, object], given: Mapping[str, object]) -> object:
+        """Look at dead letters, see to them, or let them go their way again."""
+        return dead_letters_asked(Belongings.of(self._engine), what, chosen, given)

@@ -89,6 +89,21 @@ class CheckpointView:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadLettersView:
+    """Rows that were given up."""
+
+    kept: int
+    new: int
+    """Entries that nobody has seen to."""
+    arrived: int
+    """Rows that were ever given up, also those whose entry is gone."""
+    most: int | None
+    """How many entries there may be; None when nobody can tell."""
+    overflow: str
+    """What becomes of the next row when there are so many."""
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A whole pipeline."""
 
@@ -105,7 +120,6 @@ class Snapshot:
     outbox: OutboxView
     lanes: tuple[LaneView, ...]
     checkpoint: CheckpointView
-    dead_letters: int
-    """Entries in the dead letters."""
+    dead_letters: DeadLettersView
     disk_free: int
     """Bytes that are free on the disk of the pipeline's directory."""

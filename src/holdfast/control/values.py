@@ -25,7 +25,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 (JSON is anything)
     if isinstance(value, Enum):
         return value.value if isinstance(value.value, str) else value.name.lower()
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {_word(key): plain(item) for key, item in value.items()}
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, datetime):
@@ -37,6 +37,10 @@ def plain(value: object) -> Any:  # noqa: ANN401 (JSON is anything)
     if isinstance(value, Sequence | set | frozenset):
         return [plain(item) for item in value]
     return str(value) if isinstance(value, Path) else repr(value)
+
+
+def _word(key: object) -> str:
+    return str(plain(key)) if isinstance(key, Enum) else str(key)
 
 
 def told(error: HoldfastError) -> dict[str, str]:
