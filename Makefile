@@ -49,4 +49,5 @@ requirements: setup ## Which tests hold which requirement, and how they went; wr
 docs: setup requirements ## Write the generated pages anew
 	@$(PY) -m tests.support.errors_page
 	@$(PY) -m tests.support.document_page
+	@$(PY) -m tests.support.commands_page
 	@echo "docs: generated pages are written"

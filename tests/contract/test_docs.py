@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands_page import COMMANDS, commands_page
 from tests.support.document_page import DOCUMENT, document_page
 from tests.support.errors_page import ERRORS, errors_page
 
@@ -28,6 +29,10 @@ def test_the_page_of_error_codes_is_up_to_date() -> None:
 
 def test_the_page_of_the_pipeline_document_is_up_to_date() -> None:
     assert DOCUMENT.read_text() == document_page(), "run `make docs`"
+
+
+def test_the_page_of_the_commands_is_up_to_date() -> None:
+    assert COMMANDS.read_text() == commands_page(), "run `make docs`"
 
 
 def test_the_lock_names_no_registry() -> None:

@@ -24,7 +24,10 @@ ALLOWED: dict[str, frozenset[str]] = {
     "sinks": frozenset({"model", "disk", "clients", "deliver"}),
     "runtime": frozenset({"model", "disk", "ledger", "log", "process", "checkpoint", "capture", "deliver"}),
     "config": frozenset({"model", "ledger", "process", "capture", "deliver", "sinks", "runtime"}),
-    "control": frozenset({"model", "ledger", "log", "checkpoint", "deliver", "runtime"}),
+    "control": frozenset(
+        {"model", "disk", "ledger", "log", "process", "checkpoint", "capture", "deliver", "runtime", "config"}
+    ),
+    "cli": frozenset({"model", "checkpoint", "runtime", "config", "control"}),
     "testing": frozenset({"model", "ledger", "log", "checkpoint", "capture", "deliver", "runtime"}),
 }
 """For each package, the packages of ours that it may import, besides itself."""

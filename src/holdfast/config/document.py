@@ -37,6 +37,12 @@ class Document:
         """What the pipeline is called."""
         return self.values.metadata.name
 
+    @property
+    def directory(self) -> FilePath:
+        """Where everything that the pipeline remembers lies."""
+        given = self.values.spec.directory
+        return FilePath(given) if given else FilePath("holdfast-data") / self.name
+
     def plan(self) -> Plan:
         """What is to run; `InvalidDocument` with the place of everything that cannot be made.
 
@@ -50,7 +56,7 @@ class Document:
         making.end()
         return Plan(
             name=self.name,
-            directory=FilePath(spec.directory) if spec.directory else FilePath("holdfast-data") / self.name,
+            directory=self.directory,
             sources=sources,
             steps=steps,
             sinks=sinks,

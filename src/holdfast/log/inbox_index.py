@@ -16,11 +16,13 @@ from holdfast.log.cutting import position_text
 from holdfast.log.opening import Layout
 from holdfast.log.ranges import Span
 from holdfast.log.segment import DIRECTORY
+from holdfast.log.times import from_milliseconds
 from holdfast.log.values import Chunk
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
     from typing import Any
 
     import numpy.typing as npt
@@ -123,17 +125,17 @@ def chunks_between(db: sqlite3.Connection, after: int, upto: int) -> Iterator[Ch
         yield Chunk(first, last, f"{DIRECTORY}/{file}", offset, length, crc32c, tx_ends, position)
 
 
+def appended_at(db: sqlite3.Connection, seq: int) -> datetime | None:
+    """When the chunk that holds the event was appended; None when there is none."""
+    statement = "SELECT last_seq, appended_at FROM chunks WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1"
+    found = db.execute(statement, (seq,)).fetchone()
+    return from_milliseconds(found[1]) if found and found[0] >= seq else None
+
+
 def spans_between(db: sqlite3.Connection, after: int, upto: int) -> Iterator[Span]:
     """The same chunks as admission sees them, read from the index one by one as they are asked for."""
     for first, last, length, ends in _select(db, "first_seq, last_seq, length, tx_ends", after, upto):
         yield Span(first, last, length, None if ends is None else _ends(ends) + first)
-
-
-def appended_at(db: sqlite3.Connection, seq: int) -> int | None:
-    """When the event was appended, in milliseconds; None when it is gone or not there."""
-    statement = "SELECT appended_at FROM chunks WHERE first_seq <= ? AND last_seq >= ? ORDER BY first_seq DESC LIMIT 1"
-    found = db.execute(statement, (seq, seq)).fetchone()
-    return None if found is None else int(found[0])
 
 
 def _select(db: sqlite3.Connection, columns: str, after: int, upto: int) -> Iterator[tuple[Any, ...]]:

@@ -16,7 +16,6 @@ from holdfast.log.opening import open_to_read
 from holdfast.log.ranges import next_end
 from holdfast.log.restoring import as_captured, is_restored
 from holdfast.log.segment import clip, read_chunk
-from holdfast.log.times import from_milliseconds
 from holdfast.model.closing import Closing
 from holdfast.model.errors import NotInLog
 
@@ -93,10 +92,9 @@ class InboxReader(Closing):
         return position if is_restored(events) else position_of_row(events, seq - chunk.first_seq, position)
 
     def appended_at(self, seq: int) -> datetime | None:
-        """When the event became durable; None when the inbox does not have it any more."""
+        """When the event became durable; None when it is not there, or not there any more."""
         with self._index.reading() as db:
-            time = appended_at(db, seq)
-        return None if time is None else from_milliseconds(time)
+            return appended_at(db, seq)
 
     def read(self, after: int, upto: int | None = None) -> Iterator[pa.RecordBatch]:
         """The events behind `after`, in order and verified, up to `upto` or the present end."""

@@ -90,12 +90,17 @@ HoldfastError
 │   ├── RestartsExhausted        HF-807
 │   ├── SparkUnavailable         HF-808
 │   └── SinkDetached             HF-809
-└── DocumentError
-    ├── InvalidDocument          HF-901
-    └── DocumentUnreadable       HF-902
+├── DocumentError
+│   ├── InvalidDocument          HF-901
+│   └── DocumentUnreadable       HF-902
+└── ControlError
+    ├── NotRunning               HF-951
+    ├── ControlUnavailable       HF-952
+    ├── ControlMismatch          HF-953
+    └── InvalidRequest           HF-954
 
 Codes by area: 1 values, 2 ledger, 3 checkpoints, 4 delivery and dead letters, 5 logs, 6 capture, 7 processing, 8
-running, 9 documents.
+running, 9 documents and, from 951 on, control.
 
 A code never changes its meaning and is never used again. The reference page of the codes is generated from the
 docstrings below, so each of them says *when* the error is raised.
@@ -659,6 +664,34 @@ class DocumentUnreadable(DocumentError):
     """Raised when the file of a document cannot be read."""
 
     code = "HF-902"
+
+
+class ControlError(HoldfastError):
+    """A pipeline cannot be asked, or does not do what it was asked for."""
+
+
+class NotRunning(ControlError):
+    """Raised when a command needs a process that runs the pipeline, and there is none."""
+
+    code = "HF-951"
+
+
+class ControlUnavailable(ControlError):
+    """Raised when the control socket of a pipeline cannot be made, cannot be reached, or does not answer in time."""
+
+    code = "HF-952"
+
+
+class ControlMismatch(ControlError):
+    """Raised when a command and the process that runs the pipeline do not understand each other."""
+
+    code = "HF-953"
+
+
+class InvalidRequest(ControlError):
+    """Raised when a pipeline is asked for something that it does not know, or that makes no sense."""
+
+    code = "HF-954"
 
 
 def error_types(root: type[HoldfastError] = HoldfastError) -> Iterator[type[HoldfastError]]:

@@ -1,0 +1,134 @@
+"""Values of the control service as text for people. It decides nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.cli.output import styled, table
+
+if TYPE_CHECKING:
+    from holdfast.control.alarms import AlarmChange
+    from holdfast.control.status import Status
+    from holdfast.control.values import Answer
+
+COLORS = {"ok": "green", "degraded": "yellow", "failing": "red", "down": "red"}
+
+
+def progress_line(status: Status) -> str:
+    """A run in one line."""
+    seen, health = status.snapshot, status.health
+    captured = sum(status.rates.captured.values())
+    waiting = sum(source.waiting for source in seen.sources)
+    lanes = ", ".join(
+        f"{lane.name} {status.rates.delivered[lane.name]:,.0f}/s"
+        + (f" lag {lane.lag_batches:,}" if lane.lag_batches else "")
+        for lane in seen.lanes
+    )
+    return (
+        f"{seen.pipeline} {seen.state} {health.level.name.lower()} | captured {captured:,.0f}/s, {waiting:,} waiting | "
+        f"batch {seen.outbox.newest:,}, committed {seen.outbox.committed:,} | {lanes}"
+    )
+
+
+def alarm_line(change: AlarmChange) -> str:
+    """An alarm in one line."""
+    if change.event == "cleared":
+        return styled(f"over: {change.alarm.value} of {change.component}", "green")
+    return styled(f"alarm: {change.alarm.value} of {change.component}: {_first(change.cause)} {change.remedy}", "red")
+
+
+def record_text(name: str, record: object) -> str:
+    """How a run ended."""
+    from holdfast.control.values import plain
+
+    value = plain(record)
+    if value is None:
+        return f"{name} has stopped."
+    left = [
+        f"{lane} has {len(batches):,} {what}"
+        for what, per_lane in (
+            ("batches to be sent", value["remaining"]),
+            ("batches without an answer", value["abandoned"]),
+        )
+        for lane, batches in per_lane.items()
+        if batches
+    ]
+    tail = f" After the next start, {', '.join(left)}." if left else " Nothing is left over."
+    return f"{name} has stopped ({value['reason']}).{tail}"
+
+
+def status_text(status: Answer) -> str:
+    """A whole status."""
+    seen, health, rates = status["snapshot"], status["health"], status["rates"]
+    level = health["level"]
+    process = f", process {seen['pid']}" if seen["pid"] else ""
+    parts = [
+        (
+            f"{seen['pipeline']}: {seen['state']}{process}, {styled(level, COLORS[level])}, "
+            f"{'ready' if health['ready'] else 'not ready'}"
+        ),
+        (
+            f"batch {seen['outbox']['newest']:,} published, {seen['outbox']['committed']:,} committed; "
+            f"{seen['dead_letters']['new']:,} dead letters to see to"
+        ),
+        "",
+        table(
+            ("source", "state", "events", "rate/s", "waiting", "age", "position"),
+            [
+                (
+                    source["name"],
+                    source["state"],
+                    source["end"],
+                    f"{rates['captured'][source['name']]:,.0f}",
+                    source["waiting"],
+                    seconds(source["age"]),
+                    source["position"],
+                )
+                for source in seen["sources"]
+            ],
+        ),
+        "",
+        table(
+            ("sink", "state", "cursor", "rate/s", "lag", "rows", "age", "in flight", "dead", "latency p99"),
+            [
+                (
+                    lane["name"],
+                    lane["state"],
+                    lane["cursor"],
+                    f"{rates['delivered'][lane['name']]:,.0f}",
+                    lane["lag_batches"],
+                    lane["lag_rows"],
+                    seconds(lane["age"]),
+                    lane["in_flight"],
+                    lane["rows_dead"],
+                    seconds(lane["latency"]["p99"]) if lane["latency"]["batches"] else None,
+                )
+                for lane in seen["lanes"]
+            ],
+        ),
+    ]
+    return "\n".join([*parts, *findings_lines(health)])
+
+
+def findings_lines(health: Answer) -> list[str]:
+    """What is not well, why, and what to do."""
+    lines = [""] if health["findings"] else []
+    for finding in health["findings"]:
+        alarm = f" [{finding['alarm']}]" if finding["alarm"] else ""
+        lines.append(f"{styled(finding['level'], COLORS[finding['level']])}: {finding['component']}{alarm}")
+        lines.append(f"  {_first(finding['cause'])}")
+        lines.append(f"  {finding['remedy']}")
+    return lines
+
+
+def seconds(value: float) -> str:
+    """A stretch of time for people."""
+    if value < 1:
+        return f"{value * 1000:.0f}ms"
+    if value < 120:
+        return f"{value:.1f}s"
+    return f"{value / 60:.0f}min" if value < 7200 else f"{value / 3600:.1f}h"
+
+
+def _first(cause: str) -> str:
+    return cause.splitlines()[0] if cause else ""

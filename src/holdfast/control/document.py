@@ -1,0 +1,38 @@
+"""The document that a pipeline runs by, kept in its directory: what a change is compared with.
+
+The text is kept as it is written, so what comes from outside is kept as a reference; the file is the owner's alone.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.disk.files import sync_directory
+
+if TYPE_CHECKING:
+    from holdfast.config import Document
+
+_FILE = "document.yaml"
+
+
+def keep_document(directory: Path, text: str) -> None:
+    """Write the document down, whole or not at all."""
+    directory.mkdir(parents=True, exist_ok=True)
+    draft = directory / f".{_FILE}.draft"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(directory / _FILE)
+    sync_directory(directory)
+
+
+def kept_document(directory: Path) -> Document | None:
+    """The document of the present or the last run; None when it ran by none."""
+    from holdfast.config import load
+
+    path = directory / _FILE
+    return load(path) if path.exists() else None

@@ -1,0 +1,186 @@
+"""Runs a pipeline in this process, so that it can be asked, watched and told to end.
+
+SIGTERM and SIGINT let it drain, a second one stops it. What is beside the pipeline never ends it: a socket that cannot
+be made, or a file of metrics that cannot be written, is told and done without.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.control.document import keep_document
+from holdfast.control.ending import Ending, Manner
+from holdfast.control.exporting import MetricsPort, write_metrics
+from holdfast.control.observer import Observer
+from holdfast.control.service import DRAIN_WITHIN, Service
+from holdfast.control.socket import ControlSocket
+from holdfast.control.status import Status, status_of
+from holdfast.model.errors import ControlUnavailable, HoldfastError
+from holdfast.runtime.ground import Accept
+from holdfast.runtime.owner import Takeover
+from holdfast.runtime.pipeline import Pipeline, Until
+
+if TYPE_CHECKING:
+    from holdfast.control.snapshot import Snapshot
+    from holdfast.ledger import StopRecord
+    from holdfast.runtime.plan import Plan
+    from holdfast.runtime.processor import Processor
+
+log = logging.getLogger("holdfast")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """How a pipeline is to be run."""
+
+    until: Until = Until.STOPPED
+    drain_within: float = DRAIN_WITHIN
+    takeover: Takeover = Takeover.REFUSE
+    accept: Accept = Accept.NOTHING
+    interval: float = 1.0
+    """Seconds between pictures, and so between metrics."""
+    metrics_file: Path | None = None
+    metrics_port: int | None = None
+
+
+class _StopNow(BaseException):
+    """A drain is not to be waited for."""
+
+
+def host(
+    plan: Plan,
+    text: str,
+    manners: Manners,
+    *,
+    processor: Callable[[], Processor] | None = None,
+    told: Callable[[Status], None] = lambda _: None,
+    started: Callable[[int | None], None] = lambda _: None,
+) -> StopRecord | None:
+    """Run until it ends, and say what remains. Raises what ended the pipeline, if something did.
+
+    :param text: the document of the plan, which is kept beside the logs.
+    :param told: given the status once an interval.
+    :param started: called with the port of the metrics once capture and lanes work.
+    """
+    whole = _pipeline(plan)
+    ending = Ending()
+    with _signals(ending) as phase:
+        whole.start(until=manners.until, takeover=manners.takeover, accept=manners.accept, processor=processor)
+        with ExitStack() as beside:
+            beside.callback(_stop_if_open, whole)
+            port = _surround(whole, text, manners, ending, told, beside)
+            started(port)
+            while not ending.asked.is_set() and not whole.wait(until=manners.until, timeout=0.2):
+                pass
+            return _end(whole, ending, phase, manners.drain_within)
+
+
+def _pipeline(plan: Plan) -> Pipeline:
+    return (
+        Pipeline(plan.name, directory=plan.directory)
+        .read(*plan.sources)
+        .process(*plan.steps)
+        .write(*plan.sinks)
+        .commit(plan.policy)
+        .batch(plan.batch)
+        .quotas(plan.quotas)
+        .restarts(plan.restarts)
+        .spark(plan.spark)
+        .output_mode(plan.output_mode)
+        .dead_letters(plan.dead_letters)
+    )
+
+
+def _surround(
+    whole: Pipeline,
+    text: str,
+    manners: Manners,
+    ending: Ending,
+    told: Callable[[Status], None],
+    beside: ExitStack,
+) -> int | None:
+    """Everything that lets it be watched and asked; the port of the metrics."""
+
+    def seen(pictures: tuple[Snapshot, ...]) -> None:
+        status = status_of(pictures)
+        if manners.metrics_file is not None:
+            with _tolerated("The metrics cannot be written"):
+                write_metrics(manners.metrics_file, status)
+        told(status)
+
+    directory = whole.engine.plan.directory
+    with _tolerated("The document cannot be kept, so changes cannot be compared with it"):
+        keep_document(directory, text)
+    observer = Observer(whole.engine, interval=manners.interval, told=seen)
+    service = Service(whole.engine, observer, ending)
+    observer.start()
+    beside.callback(observer.close)
+    port = None
+    if manners.metrics_port is not None:
+        served = MetricsPort(manners.metrics_port, service.status)
+        beside.callback(served.close)
+        port = served.port
+    with _tolerated("The pipeline cannot be asked while it runs"):
+        beside.callback(ControlSocket(directory, service.ask).close)
+    return port
+
+
+def _end(whole: Pipeline, ending: Ending, phase: threading.Event, drain_within: float) -> StopRecord | None:
+    try:
+        try:
+            phase.set()
+            if ending.manner is Manner.STOP:
+                whole.stop()
+            else:
+                whole.drain(within=drain_within if ending.within is None else ending.within)
+        except _StopNow:
+            phase.clear()
+            whole.stop()
+        phase.clear()
+        record = whole.drain(within=0)  # it is over: this says how it ended
+    except HoldfastError as error:
+        ending.tell(None, error)
+        raise
+    ending.tell(record)
+    return record
+
+
+def _stop_if_open(whole: Pipeline) -> None:
+    if whole.engine.is_open:
+        whole.stop()
+
+
+@contextmanager
+def _signals(ending: Ending) -> Iterator[threading.Event]:
+    """Signals ask for a drain, and a second one for a stop; the event is set while a drain may be cut short."""
+    phase = threading.Event()
+
+    def asked(*_: object) -> None:
+        if phase.is_set():
+            phase.clear()
+            raise _StopNow
+        ending.ask(Manner.STOP if ending.asked.is_set() else Manner.DRAIN)
+
+    before = {number: signal.signal(number, asked) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield phase
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _tolerated(what: str) -> Iterator[None]:
+    with suppress(OSError, ControlUnavailable):
+        try:
+            yield
+        except (OSError, ControlUnavailable) as error:
+            log.warning("%s: %s", what, error)
+            raise

@@ -1,0 +1,240 @@
+"""Looks at a pipeline that runs in this process: every tenth of a second at its cursors, every second at all of it.
+
+It only reads, from handles of its own where a shared one would hold others up. When something cannot be read, the last
+picture stands, with the state of now.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections import deque
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holdfast.checkpoint import CURSORS
+from holdfast.control.latency import Latencies
+from holdfast.control.snapshot import (
+    CheckpointView,
+    DeadLettersView,
+    LaneView,
+    OutboxView,
+    Snapshot,
+    SourceView,
+    SparkView,
+)
+from holdfast.log import Fate, InboxReader
+from holdfast.model.clock import utc_now
+from holdfast.model.errors import HoldfastError, NotInLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from holdfast.capture import CaptureStatus
+    from holdfast.deliver import DeliveryStatus, LaneStatus
+    from holdfast.log import DeadLetterStatus, Published
+    from holdfast.runtime.engine import Engine
+    from holdfast.runtime.status import PipelineStatus
+
+_LOOK = 0.1
+_MOST_AT_ONCE = 100
+_HISTORY = 660
+"""Snapshots that are kept: eleven minutes at one a second."""
+
+
+class Observer:
+    """The pictures of one run.
+
+    :param interval: seconds from one picture to the next.
+    :param told: given the pictures whenever one was added.
+    """
+
+    def __init__(
+        self, engine: Engine, *, interval: float = 1.0, told: Callable[[tuple[Snapshot, ...]], None] = lambda _: None
+    ) -> None:
+        self._engine = engine
+        self._interval = interval
+        self._told = told
+        self._latencies = Latencies()
+        self._history: deque[Snapshot] = deque(maxlen=_HISTORY)
+        self._newest = engine.ground.outbox.newest()
+        self._reading = threading.Lock()
+        self._stop = threading.Event()
+        with ExitStack() as opened:
+            self._readers = {
+                name: opened.enter_context(InboxReader.open(engine.ground.layout.inbox(name)))
+                for name in engine.ground.inboxes
+            }
+            self._history.append(self._snapshot())
+            self._opened = opened.pop_all()
+        self._thread = threading.Thread(target=self._run, name=f"observe-{engine.plan.name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Look no more."""
+        self._stop.set()
+        self._thread.join()
+        self._opened.close()
+
+    def pictures(self) -> tuple[Snapshot, ...]:
+        """What was seen, oldest first, and how it is now."""
+        with self._reading:
+            return (*self._history, self._now())
+
+    def _run(self) -> None:
+        looks = max(1, round(self._interval / _LOOK))
+        count = 0
+        while not self._stop.wait(self._interval / looks):
+            count += 1
+            with self._reading:
+                self._look()
+                if count % looks:
+                    continue
+                self._history.append(self._now())
+                pictures = tuple(self._history)
+            self._told(pictures)
+
+    def _now(self) -> Snapshot:
+        try:
+            return self._snapshot()
+        except HoldfastError:
+            engine = self._engine
+            error = None if engine.error is None else str(engine.error)
+            return replace(self._history[-1], at=utc_now(), state=engine.state.value, error=error)
+
+    # Latency
+
+    def _look(self) -> None:
+        try:
+            for batch in self._new_batches():
+                captured = self._captured_at(batch)
+                if captured is not None:
+                    self._latencies.published(batch.oseq, captured)
+            now = utc_now()
+            for name, lane in self._engine.delivery.status().lanes.items():
+                self._latencies.stands(name, lane.cursor, now)
+            self._latencies.settle()
+        except HoldfastError:
+            return  # the logs are being closed, or the disk is away; the next look sees
+
+    def _new_batches(self) -> list[Published]:
+        outbox = self._engine.ground.outbox
+        newest = outbox.newest()
+        if newest is None or (self._newest is not None and newest.oseq == self._newest.oseq):
+            return []
+        is_same = self._newest is not None and self._newest.generation == newest.generation
+        first = self._newest.batch_id + 1 if is_same and self._newest is not None else 0
+        numbers = range(max(first, newest.batch_id - _MOST_AT_ONCE), newest.batch_id)
+        self._newest = newest
+        return [batch for number in numbers if (batch := outbox.find(number)) is not None] + [newest]
+
+    def _captured_at(self, batch: Published) -> datetime | None:
+        """When the oldest event of a batch was appended."""
+        times = [
+            reader.appended_at(batch.starts.get(reader.uuid, 0) + 1)
+            for reader in self._readers.values()
+            if batch.ends.get(reader.uuid, 0) > batch.starts.get(reader.uuid, 0)
+        ]
+        return min((time for time in times if time is not None), default=None)
+
+    # The picture
+
+    def _snapshot(self) -> Snapshot:
+        engine, ground, now = self._engine, self._engine.ground, utc_now()
+        status = engine.status()
+        newest = ground.outbox.newest()
+        return Snapshot(
+            pipeline=status.name,
+            state=status.state.value,
+            pid=os.getpid(),
+            at=now,
+            error=status.error,
+            trouble=status.delivery.trouble,
+            sources=tuple(self._source(capture, status, newest, now) for capture in status.captures),
+            spark=SparkView(
+                status.spark.active, status.spark.batch_id, status.spark.restarts, len(status.spark.replays)
+            ),
+            outbox=OutboxView(
+                status.delivery.newest,
+                status.delivery.committed,
+                ground.outbox.retained().nbytes,
+                engine.plan.quotas.outbox,
+            ),
+            lanes=tuple(self._lane(lane, now) for lane in status.delivery.lanes.values()),
+            checkpoint=self._checkpoint(status.delivery, now),
+            dead_letters=_dead_letters(status.dead_letters),
+            disk_free=shutil.disk_usage(ground.layout.root).free,
+        )
+
+    def _source(
+        self, capture: CaptureStatus, status: PipelineStatus, newest: Published | None, now: datetime
+    ) -> SourceView:
+        inbox = self._engine.ground.inboxes[capture.source]
+        read = newest.ends.get(inbox.uuid, 0) if newest else 0
+        waiting = max(0, capture.end - read)
+        since = self._readers[capture.source].appended_at(read + 1) if waiting else None
+        position = status.delivery.positions.get(capture.source)
+        return SourceView(
+            name=capture.source,
+            state=capture.state.name.lower(),
+            captured=capture.captured,
+            end=capture.end,
+            waiting=waiting,
+            age=_seconds(since, now),
+            nbytes=inbox.retained().nbytes,
+            quota=self._engine.plan.quotas.inbox,
+            position=None if position is None else str(position),
+            error=capture.error,
+        )
+
+    def _lane(self, lane: LaneStatus, now: datetime) -> LaneView:
+        return LaneView(
+            name=lane.name,
+            kind=lane.kind,
+            tier=lane.tier.value,
+            required=lane.required,
+            state=lane.state.value,
+            cursor=lane.cursor,
+            lag_batches=lane.lag_batches,
+            lag_rows=lane.lag_rows,
+            age=_seconds(self._published_at(lane.cursor + 1), now) if lane.lag_batches else 0.0,
+            queued=lane.queued,
+            in_flight=lane.in_flight,
+            rejected=lane.rejected,
+            rows_out=lane.rows_out,
+            rows_dead=lane.rows_dead,
+            rows_filtered=lane.rows_filtered,
+            attempts=lane.attempts,
+            breaker=lane.breaker.value,
+            latency=self._latencies.of(lane.name),
+            error=lane.stopped or (lane.last_error.message if lane.last_error else None),
+        )
+
+    def _published_at(self, oseq: int) -> datetime | None:
+        try:
+            return self._engine.ground.outbox.get(oseq).published_at
+        except NotInLog:
+            return None
+
+    def _checkpoint(self, delivery: DeliveryStatus, now: datetime) -> CheckpointView:
+        stored = self._engine.ground.store.get_raw(CURSORS.name)
+        if stored is None:
+            return CheckpointView(0, 0.0, 0, delivery.is_durable)
+        version = stored.version
+        return CheckpointView(version.number, _seconds(version.created_at, now), version.size, delivery.is_durable)
+
+
+def _dead_letters(status: DeadLetterStatus) -> DeadLettersView:
+    arrived = status.totals.get(Fate.RECORDED, 0) + status.totals.get(Fate.REFUSED, 0)
+    limits = status.limits
+    return DeadLettersView(status.kept, status.new, arrived, limits.max_entries, limits.overflow.value)
+
+
+def _seconds(since: datetime | None, now: datetime) -> float:
+    return 0.0 if since is None else max(0.0, (now - since).total_seconds())

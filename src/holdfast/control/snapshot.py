@@ -1,0 +1,125 @@
+"""Where a pipeline stands at one moment: the same values whether a process runs it or only its files are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from holdfast.control.latency import Latency
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A source and its inbox."""
+
+    name: str
+    state: str
+    captured: int
+    """Events appended by this process."""
+    end: int
+    """The last event in the inbox."""
+    waiting: int
+    """Events in the inbox that are in no published batch: how far processing lags behind."""
+    age: float
+    """Seconds for which the oldest of them waits; 0 when there is none."""
+    nbytes: int
+    """The size of the inbox."""
+    quota: int | None
+    position: str | None
+    """Up to where the source was told that it may forget."""
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SparkView:
+    """What runs the steps."""
+
+    active: bool
+    batch_id: int | None
+    restarts: int
+    replays: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxView:
+    """The batches on their way to the sinks."""
+
+    newest: int
+    committed: int
+    nbytes: int
+    quota: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LaneView:
+    """A sink and its lane."""
+
+    name: str
+    kind: str
+    tier: str
+    required: bool
+    state: str
+    cursor: int
+    lag_batches: int
+    lag_rows: int
+    age: float
+    """Seconds since the oldest batch was published that the sink does not have; 0 when it has all."""
+    queued: int
+    in_flight: int
+    rejected: int
+    rows_out: int
+    rows_dead: int
+    rows_filtered: int
+    attempts: int
+    breaker: str
+    latency: Latency
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointView:
+    """The cursors on disk."""
+
+    version: int
+    age: float
+    """Seconds since they were written."""
+    nbytes: int
+    is_durable: bool
+    """Whether they are the current ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLettersView:
+    """Rows that were given up."""
+
+    kept: int
+    new: int
+    """Entries that nobody has seen to."""
+    arrived: int
+    """Rows that were ever given up, also those whose entry is gone."""
+    most: int | None
+    """How many entries there may be; None when nobody can tell."""
+    overflow: str
+    """What becomes of the next row when there are so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A whole pipeline."""
+
+    pipeline: str
+    state: str
+    pid: int | None
+    """The process that runs it."""
+    at: datetime
+    error: str | None
+    trouble: str | None
+    """What keeps decisions from being executed just now."""
+    sources: tuple[SourceView, ...]
+    spark: SparkView
+    outbox: OutboxView
+    lanes: tuple[LaneView, ...]
+    checkpoint: CheckpointView
+    dead_letters: DeadLettersView
+    disk_free: int
+    """Bytes that are free on the disk of the pipeline's directory."""

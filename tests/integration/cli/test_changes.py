@@ -1,0 +1,69 @@
+"""A changed document is planned, and one sink of it added or removed while the pipeline runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support.command_line import DOCUMENT, holdfast, running, wait_until
+
+from holdfast.control.client import ask
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LATE = "    - {name: late, type: sqlite, path: late.db, table: orders, start: now}\n"
+
+
+def lanes(directory: Path) -> set[str]:
+    return {lane["name"] for lane in ask(directory / "pipeline", "status")["snapshot"]["lanes"]}
+
+
+def test_a_plan_before_the_first_run_says_that_it_is_the_first(tmp_path: Path) -> None:
+    (tmp_path / "pipeline.yaml").write_text(DOCUMENT)
+    planned = holdfast("plan", "--output", "json", directory=tmp_path)
+    assert (planned.code, planned.json["first"]) == (0, True)
+    assert not (tmp_path / "pipeline").exists()
+
+
+def test_a_sink_is_planned_added_and_removed_while_the_pipeline_runs(tmp_path: Path) -> None:
+    document = tmp_path / "pipeline.yaml"
+    with running(tmp_path) as run:
+        document.write_text(DOCUMENT + LATE)
+        planned = run.ask("plan")
+        assert (planned.code, planned.json["effect"]) == (0, "live")
+        assert [change["what"] for change in planned.json["changes"]] == ["sinks.late"]
+        assert lanes(tmp_path) == {"archive", "table"}, "a plan touches nothing"
+        added = run.ask("sinks", "add", "pipeline.yaml", "late")
+        assert added.code == 0, added.out
+        assert lanes(tmp_path) == {"archive", "table", "late"}
+        wait_until(lambda: (tmp_path / "late.db").exists())
+        assert run.ask("plan").json["changes"] == [], "the document that runs is the new one"
+        document.write_text(DOCUMENT)
+        removed = run.ask("sinks", "remove", "pipeline.yaml", "late")
+        assert removed.code == 0, removed.out
+        assert lanes(tmp_path) == {"archive", "table"}
+
+
+def test_a_document_that_changes_more_than_the_sink_is_refused_and_stops_nothing(tmp_path: Path) -> None:
+    with running(tmp_path) as run:
+        (tmp_path / "pipeline.yaml").write_text((DOCUMENT + LATE).replace("max_events: 100", "max_events: 50"))
+        refused = run.ask("sinks", "add", "pipeline.yaml", "late")
+        assert refused.code == 1
+        assert refused.json["error"]["code"] == "HF-954"
+        assert "batch.max_events" in refused.json["error"]["what"]
+        assert lanes(tmp_path) == {"archive", "table"}
+        (tmp_path / "pipeline.yaml").write_text(DOCUMENT.replace("name: orders}", "name: sales}", 1))
+        assert run.ask("plan").code == 1
+
+
+def test_the_document_that_is_kept_holds_references_and_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = DOCUMENT.replace("path: sink.db", 'path: "${HOLDFAST_TEST_SINK}"')
+    monkeypatch.setenv("HOLDFAST_TEST_SINK", "secret-sink.db")
+    with running(tmp_path, text=text):
+        wait_until(lambda: (tmp_path / "secret-sink.db").exists())
+        kept = tmp_path / "pipeline" / "document.yaml"
+        assert "secret-sink" not in kept.read_text()
+        assert kept.stat().st_mode & 0o777 == 0o600
