@@ -66,7 +66,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         rows = matrix(Path(scratch))
         print(f"crash: {options.kills} random kills of a loaded pipeline in Spark, seed {options.seed}", flush=True)
-        told = Campaign(Path(scratch) / "random", seed=options.seed).run(options.kills)
+        events = max(200_000, 5_000 * options.kills)
+        told = Campaign(Path(scratch) / "random", seed=options.seed, events=events).run(options.kills)
     PAGE.write_text(HEAD + "\n".join(rows) + f"\n\n## Random kills\n\n{told}\n")
     wrong = [row for row in rows if "**" in row]
     print(f"crash: {len(rows)} steps, {len(wrong)} of them not exact. {told}")
