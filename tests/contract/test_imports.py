@@ -23,7 +23,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "deliver": frozenset({"model", "disk", "ledger", "log", "checkpoint"}),
     "sinks": frozenset({"model", "disk", "clients", "deliver"}),
     "runtime": frozenset({"model", "disk", "ledger", "log", "process", "checkpoint", "capture", "deliver"}),
-    "config": frozenset({"model", "ledger", "process", "capture", "deliver", "sinks", "runtime"}),
+    "config": frozenset({"model", "ledger", "log", "process", "capture", "deliver", "sinks", "runtime"}),
     "control": frozenset(
         {"model", "disk", "ledger", "log", "process", "checkpoint", "capture", "deliver", "runtime", "config"}
     ),

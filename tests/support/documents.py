@@ -17,12 +17,13 @@ from holdfast.config.schema import Node, kinds, resolved, schema_of_values
 Path = tuple[str | int, ...]
 
 COMMON = {
-    "required": True,
+    "required": False,
     "start": "earliest",
     "only": "large",
     "retry": {"base": "200ms", "cap": "1m", "attempts": 5, "elapsed": "10m"},
     "breaker": {"window": 10, "minimum": 4, "failure_rate": 0.25, "cool_down": "5s"},
     "on_exhausted": "hold",
+    "on_quota": "detach",
     "poison_unit": "row",
 }
 UPSERT = {"key": ["n"], "newer_by": "seq"}
@@ -86,7 +87,8 @@ _FULL: dict[str, Any] = {
             "respect_source_tx": True,
             "max_partitions": 3,
         },
-        "quotas": {"inbox": "1GiB", "outbox": "unlimited"},
+        "quotas": {"inbox": "1GiB", "outbox": "unlimited", "detach_after": "20s"},
+        "dead_letters": {"max_entries": 500, "max_age": "7d", "overflow": "block"},
         "restarts": {"failures": 3, "within": "1h"},
         "spark": {"master": "local[2]", "conf": {"spark.sql.shuffle.partitions": 4}},
     },

@@ -108,6 +108,7 @@ _MEANINGS: Mapping[str, tuple[Effect, str]] = {
     "commit": (Effect.LIVE, "What is committed follows the new policy, and never falls."),
     "batch": (Effect.RESTART, "The next batch is cut by the new limits."),
     "quotas": (Effect.RESTART, "Nothing is deleted: who feeds a log that is too large waits."),
+    "dead_letters": (Effect.RESTART, "Entries beyond the new bounds go, or make new ones wait, as `overflow` says."),
     "restarts": (Effect.RESTART, "Failures that are remembered count against the new budget."),
     "spark": (Effect.RESTART, "Spark is started anew."),
 }

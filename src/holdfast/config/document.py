@@ -63,6 +63,7 @@ class Document:
             policy=spec.commit.rule(),
             batch=spec.batch.limits(),
             quotas=spec.quotas.quotas(),
+            dead_letters=spec.dead_letters.limits(),
             restarts=spec.restarts.budget(),
             spark=spec.spark.settings(),
             output_mode=spec.output_mode,

@@ -15,6 +15,7 @@ from holdfast.config.sinks import AnySink
 from holdfast.config.sources import AnySource
 from holdfast.config.steps import StepBlock
 from holdfast.ledger import All, Policy, Quorum, Required
+from holdfast.log import DeadLetterLimits, Overflow
 from holdfast.model.errors import InvalidPipeline
 from holdfast.runtime.plan import BatchLimits, Quotas
 from holdfast.runtime.restarts import Budget
@@ -22,6 +23,7 @@ from holdfast.runtime.session import SparkSettings
 
 _BATCH = BatchLimits()
 _QUOTAS = Quotas()
+_DEAD = DeadLetterLimits()
 _RESTARTS = Budget()
 
 
@@ -69,13 +71,31 @@ class QuotasBlock(Block):
     """For each source; capture waits."""
     outbox: Quota = _QUOTAS.outbox or "unlimited"
     """For all sinks together; Spark is given no new batch."""
+    detach_after: Duration = _QUOTAS.detach_after
+    """How long a full outbox waits for a sink that is not required, before it is detached."""
 
     def quotas(self) -> Quotas:
         """The value."""
         return Quotas(
             inbox=None if self.inbox == "unlimited" else self.inbox,
             outbox=None if self.outbox == "unlimited" else self.outbox,
+            detach_after=self.detach_after,
         )
+
+
+class DeadLettersBlock(Block):
+    """How many rows that can never be processed or delivered are kept, and how long."""
+
+    max_entries: Count = _DEAD.max_entries
+    """How many entries; those that were acknowledged or reprocessed go first when a new one needs their place."""
+    max_age: Duration = _DEAD.max_age
+    """After which time an entry goes, whatever its state; `0s` keeps entries for ever."""
+    overflow: Annotated[Overflow, Field(strict=False)] = _DEAD.overflow
+    """What becomes of a row without room for its entry: it waits, the oldest entry goes, or the row is dropped."""
+
+    def limits(self) -> DeadLetterLimits:
+        """The value."""
+        return DeadLetterLimits(max_entries=self.max_entries, max_age=self.max_age, overflow=self.overflow)
 
 
 class RestartsBlock(Block):
@@ -167,6 +187,8 @@ class Spec(Block):
     """How large a micro-batch may grow, and how long an event may wait for one."""
     quotas: QuotasBlock = Field(default_factory=QuotasBlock)
     """How much disk the logs may use before what feeds them has to wait."""
+    dead_letters: DeadLettersBlock = Field(default_factory=DeadLettersBlock)
+    """How many rows that can never be processed or delivered are kept, and how long."""
     restarts: RestartsBlock = Field(default_factory=RestartsBlock)
     """How many failures are forgiven before the pipeline is left alone."""
     spark: SparkBlock = Field(default_factory=SparkBlock)

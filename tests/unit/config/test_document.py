@@ -66,10 +66,7 @@ def test_a_pipeline_without_a_source_is_told() -> None:
 
 
 def test_none_of_the_sinks_being_required_is_told() -> None:
-    document = without(FULL, ("spec", "commit"))
-    for number in range(3):
-        document = with_value(document, ("spec", "sinks", number, "required"), False)
-    (problem,) = find_problems(text_of(document))
+    (problem,) = find_problems(text_of(without(FULL, ("spec", "commit"))))
     assert "none of the 3 sinks is required" in problem.what
 
 
@@ -79,7 +76,13 @@ def test_a_sink_without_a_name_is_named_after_its_kind() -> None:
 
 
 def test_a_sink_is_required_unless_it_says_otherwise() -> None:
-    assert load(text_of(without(FULL, ("spec", "sinks", 0, "required")))).plan().sinks[0].required
+    document = without(without(FULL, ("spec", "sinks", 0, "required")), ("spec", "sinks", 0, "on_quota"))
+    assert [spec.required for spec in load(text_of(document)).plan().sinks] == [True, False, False]
+
+
+def test_a_key_that_would_do_nothing_is_refused() -> None:
+    (problem,) = find_problems(text_of(with_value(FULL, ("spec", "sinks", 0, "required"), True)))
+    assert "its `on_quota` would do nothing" in problem.what
 
 
 @pytest.mark.parametrize(

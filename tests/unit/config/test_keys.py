@@ -11,6 +11,7 @@ from tests.support.documents import FULL, Path, Spot, at, several_sources, state
 from holdfast.config import load
 from holdfast.config.schema import blocks
 from holdfast.deliver import BreakerPolicy, RetryPolicy, SinkSpec
+from holdfast.log import DeadLetterLimits
 from holdfast.model.errors import InvalidDocument
 from holdfast.runtime.plan import BatchLimits, Plan, Quotas
 from holdfast.runtime.restarts import Budget
@@ -40,7 +41,7 @@ LOG_FILES = {
 }
 SINK = {
     "name": "other",
-    "required": False,
+    "required": True,
     "start": "now",
     "only": "small",
     "retry.base": "300ms",
@@ -52,6 +53,7 @@ SINK = {
     "breaker.failure_rate": 0.75,
     "breaker.cool_down": "7s",
     "on_exhausted": "dead_letter",
+    "on_quota": "block",
     "poison_unit": "transaction",
 }
 TABLE = {"table": "others", "upsert.key": ["m"], "upsert.newer_by": "at"}
@@ -92,6 +94,10 @@ OTHERWISE: dict[str, object] = {
     "spec.batch.max_partitions": 4,
     "spec.quotas.inbox": "unlimited",
     "spec.quotas.outbox": 5000000,
+    "spec.quotas.detach_after": "30s",
+    "spec.dead_letters.max_entries": 600,
+    "spec.dead_letters.max_age": "8d",
+    "spec.dead_letters.overflow": "reject",
     "spec.restarts.failures": 4,
     "spec.restarts.within": "2h",
     "spec.spark.master": "local[3]",
@@ -103,6 +109,7 @@ CHOOSING = {"apiVersion", "kind", "type"}
 """Keys with which the format or the kind is chosen: any other value is refused, or asks for other keys."""
 
 COMES_WITH: dict[str, Path] = {
+    **{f"spec.sinks.{number}.required": ("spec", "sinks", number, "on_quota") for number in range(3)},
     "spec.commit.policy": ("spec", "commit", "quorum"),
     "spec.process.5.parse.format": ("spec", "process", 5, "parse", "pattern"),
 }
@@ -159,7 +166,7 @@ def test_changing_a_key_changes_the_plan(place: str) -> None:
     assert planned(changed(place)) != planned(LEAVES[place][0])
 
 
-SETTINGS = (Plan, BatchLimits, Quotas, Budget, SparkSettings, SinkSpec, RetryPolicy, BreakerPolicy)
+SETTINGS = (Plan, BatchLimits, Quotas, DeadLetterLimits, Budget, SparkSettings, SinkSpec, RetryPolicy, BreakerPolicy)
 
 
 def differing(old: object, new: object) -> Iterator[str]:
@@ -198,6 +205,10 @@ def test_each_kind_is_an_adapter_of_its_own() -> None:
     assert [spec.sink.kind for spec in plan.sinks] == ["files", "sqlite", "postgres"]
 
 
+ONE_REQUIRED = without(with_value(FULL, ("spec", "sinks", 0, "required"), True), ("spec", "sinks", 0, "on_quota"))
+"""The full document as it must be where the commit policy is the default."""
+
+
 def containers() -> Iterator[tuple[str, Path, bool]]:
     """Every key that may be left out and holds other keys or items, and whether it may be empty."""
     for spot in walk(FULL):
@@ -213,7 +224,7 @@ def containers() -> Iterator[tuple[str, Path, bool]]:
 @pytest.mark.parametrize("written", ["braces", "nothing"])
 def test_an_empty_block_is_as_if_it_were_not_there(place: str, path: Path, written: str) -> None:
     empty = None if written == "nothing" else type(at(FULL, path))()
-    assert planned(with_value(FULL, path, empty)) == planned(without(FULL, path)), place
+    assert planned(with_value(ONE_REQUIRED, path, empty)) == planned(without(ONE_REQUIRED, path)), place
 
 
 @pytest.mark.req("X17")

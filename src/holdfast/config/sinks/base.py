@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from holdfast.config.fields import Block, Count, Duration, Flag, Name, Share, Text, Whole
-from holdfast.deliver import BreakerPolicy, OnExhausted, PoisonUnit, RetryPolicy, SinkSpec
+from holdfast.deliver import BreakerPolicy, OnExhausted, OnQuota, PoisonUnit, RetryPolicy, SinkSpec
 from holdfast.ledger import Start
+from holdfast.model.errors import InvalidPipeline
 
 if TYPE_CHECKING:
     from holdfast.deliver import Sink
@@ -89,8 +90,19 @@ class SinkBlock(Block, ABC):
     """How a sink that is down is left in peace."""
     on_exhausted: Annotated[OnExhausted, Field(strict=False)] = OnExhausted.HOLD
     """What becomes of a batch whose retry budget is used up."""
+    on_quota: Annotated[OnQuota, Field(strict=False)] | None = None
+    """What a sink that is not required does to a pipeline whose outbox is full of what it has not taken; `detach` when
+    it is not given."""
     poison_unit: Annotated[PoisonUnit, Field(strict=False)] = PoisonUnit.ROW
     """What goes to the dead letters when a row is refused: the row, or all rows of its source transaction."""
+
+    def check(self) -> None:
+        """A key must act."""
+        if self.required and self.on_quota is not None:
+            raise InvalidPipeline(
+                f"A pipeline always waits for a required sink, so its `on_quota` would do nothing: {self.label!r}.",
+                remedy="Remove `on_quota`, or say `required: false`.",
+            )
 
     @property
     def label(self) -> str:
@@ -113,6 +125,7 @@ class SinkBlock(Block, ABC):
             retry=self.retry.policy(),
             breaker=self.breaker.policy(),
             on_exhausted=self.on_exhausted,
+            on_quota=self.on_quota or OnQuota.DETACH,
             poison_unit=self.poison_unit,
         )
 
