@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from holdfast.log.datasource import SOURCE_NAME, Reading
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.process.steps import Step, applied
-from holdfast.runtime.evaluation import PartWriter, evaluated, warm_up
+from holdfast.runtime.evaluation import PartWriter, Reported, evaluated, warm_up
 from holdfast.runtime.publisher import Evaluation, Keep, Publisher
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ class SparkProcessor:
         """Start the query. It goes on from its checkpoint, or from the start of the reading."""
         session = self._session()
         Thread(target=_warm_up, args=(session,), name=f"warm-up-{work.pipeline}", daemon=True).start()
-        frame = applied(self._steps, self._events(session, work.reading))
+        reported = Reported(session)
+        steps = [step.reporting(reported.report) for step in self._steps]
+        frame = applied(steps, self._events(session, work.reading))
         stateful = has_state(frame)
         bound: list[Publisher] = []
 
@@ -87,7 +89,7 @@ class SparkProcessor:
             if not bound:
                 bound.append(publisher(query_id_of(work.checkpoint), stateful))
             try:
-                bound[0].run(batch_id, lambda keep: self._evaluate(batch, batch_id, work, keep))
+                bound[0].run(batch_id, lambda keep: self._evaluate(batch, batch_id, work, keep, reported))
             except BaseException as error:
                 self._callback_error = error
                 raise
@@ -124,10 +126,9 @@ class SparkProcessor:
         stream = session.readStream.format(SOURCE_NAME).option("reading", reading.to_option()).load()
         return typed(stream, self._schemas)
 
-    def _evaluate(self, batch: DataFrame, batch_id: int, work: Work, keep: Keep) -> Evaluation:
-        return evaluated(
-            batch, PartWriter(str(work.parts), work.epoch, work.generation, batch_id, keep=keep, hook=self._hook)
-        )
+    def _evaluate(self, batch: DataFrame, batch_id: int, work: Work, keep: Keep, reported: Reported) -> Evaluation:
+        writer = PartWriter(str(work.parts), work.epoch, work.generation, batch_id, keep=keep, hook=self._hook)
+        return replace(evaluated(batch, writer), failed=reported.taken())
 
 
 def _warm_up(session: SparkSession) -> None:
