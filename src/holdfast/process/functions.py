@@ -48,6 +48,7 @@ class Guarded(Step):
                 remedy=f"Keep `{EVENT}` in the steps before it, or use a function on DataFrames.",
             )
         schema = frame.schema if self.schema is None else StructType.fromDDL(self.schema)
+        assert isinstance(schema, StructType), "a declaration of columns makes a struct"
         return frame.mapInArrow(self.guard(to_arrow_schema(schema)), schema)
 
     def describe(self) -> str:

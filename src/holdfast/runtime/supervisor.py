@@ -25,6 +25,7 @@ from holdfast.model.errors import (
     StoreReadOnly,
 )
 from holdfast.process.steps import fingerprint
+from holdfast.runtime.isolator import Isolator
 from holdfast.runtime.lifecycle import State, state_after
 from holdfast.runtime.processor import Processor, Work
 from holdfast.runtime.publisher import Publisher, Replay, Replayed
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from holdfast.log.values import Published
     from holdfast.runtime.ground import Ground
+    from holdfast.runtime.isolation import Isolating
     from holdfast.runtime.plan import Plan
 
 log = logging.getLogger("holdfast")
@@ -68,6 +70,7 @@ class Supervisor:
         self._plan = plan
         self._ground = ground
         self._undertaker = Undertaker(plan.name, ground)
+        self._isolator = Isolator(ground, self._undertaker, plan.isolation, is_stopping=lambda: self._stopping.is_set())
         self._new_processor = processor
         self._published = published
         self._failed = failed
@@ -89,6 +92,11 @@ class Supervisor:
     def is_active(self) -> bool:
         """Whether the query runs."""
         return self._processor is not None and self._processor.is_active()
+
+    @property
+    def isolating(self) -> Isolating | None:
+        """The search for rows that make a batch fail, while there is one."""
+        return self._isolator.isolating
 
     @property
     def replays(self) -> Sequence[Replay]:
@@ -128,6 +136,7 @@ class Supervisor:
 
     def _run_query(self) -> BaseException | None:
         """Run the query until it ends; returns why, or None when it was stopped."""
+        self._processor = None
         try:
             processor = self._brought_up()
             if processor is None:
@@ -203,16 +212,20 @@ class Supervisor:
             self._failed(failure)
             return False
         try:
-            if not isinstance(failure, _WAITS_FOR_ROOM):
+            if not isinstance(failure, _WAITS_FOR_ROOM) and not self._was_isolated(failure):
                 self._count(failure)
         except _WAITS_FOR_ROOM as error:
             log.warning("the end of the query cannot be written down: %s", error)
-        except HoldfastError as error:
+        except Exception as error:
             self._failed(error)
             return False
         self.restarts += 1
         log.warning("the query ended (%s: %s), it is started again", type(failure).__name__, failure)
         return True
+
+    def _was_isolated(self, failure: BaseException) -> bool:
+        """Whether rows were to blame, and are given up: then the failure counts for nothing."""
+        return self._processor is not None and self._isolator.isolate(failure, self._processor, self._work())
 
     def _count(self, failure: BaseException) -> None:
         """Write a failure of the query down; `RestartsExhausted` when it was one too many."""

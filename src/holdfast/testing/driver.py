@@ -16,7 +16,7 @@ from uuid import uuid4
 import google_crc32c
 import pyarrow as pa
 
-from holdfast.log.datasource import InboxesReader, Slices
+from holdfast.log.datasource import InboxesReader, RangesReader
 from holdfast.log.parts import part_name, write_part
 from holdfast.log.values import Digest, PartRef
 from holdfast.model.envelope import ENVELOPE
@@ -29,6 +29,7 @@ from holdfast.runtime.publisher import Evaluation, Keep
 from holdfast.runtime.spark_checkpoint import Plan, SparkCheckpoint
 
 if TYPE_CHECKING:
+    from holdfast.log.slices import Range, Slices
     from holdfast.runtime.processor import Work
     from holdfast.runtime.publisher import Publisher
 
@@ -93,6 +94,11 @@ class LocalProcessor:
         if self._thread is not None:
             self._thread.join()
 
+    def probe(self, work: Work, ranges: Sequence[Range]) -> None:
+        """Apply the function to these events, and keep nothing."""
+        reader = RangesReader(work.reading, ranges)
+        self._outputs(reader, reader.partitions(), [])
+
     def _loop(self) -> None:
         reader = InboxesReader(self._work.reading, monotonic=self._monotonic)
         try:
@@ -131,11 +137,16 @@ class LocalProcessor:
 
     def _evaluate(self, batch_id: int, reader: InboxesReader, partitions: Sequence[Slices], keep: Keep) -> Evaluation:
         failed: list[FailedRow] = []
-        guarded = self._guarded(failed)
-        inputs = [pa.Table.from_batches(guarded(reader.read(partition)), ENVELOPE) for partition in partitions]
-        outputs = [output for output in map(self._transform, inputs) if output.num_rows]
+        outputs = self._outputs(reader, partitions, failed)
         parts = self._written(batch_id, outputs) if keep is Keep.PARTS else ()
         return Evaluation(digest_of(outputs), tuple(parts), tuple(failed))
+
+    def _outputs(
+        self, reader: InboxesReader | RangesReader, partitions: Sequence[Slices], failed: list[FailedRow]
+    ) -> list[pa.Table]:
+        guarded = self._guarded(failed)
+        inputs = [pa.Table.from_batches(guarded(reader.read(partition)), ENVELOPE) for partition in partitions]
+        return [output for output in map(self._transform, inputs) if output.num_rows]
 
     def _guarded(self, failed: list[FailedRow]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         """The events of a partition after the step, if there is one."""
