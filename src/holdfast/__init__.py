@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.ledger import All, Quorum, Required
     from holdfast.model import Encoding, HoldfastError
     from holdfast.process import (
+        batches,
         filter_rows,
         flatten,
         parse_json,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         parse_text,
         python,
         route,
+        rows,
         sql,
     )
     from holdfast.runtime.ground import Accept
@@ -41,6 +43,7 @@ _HOMES = {
     "holdfast.ledger": ("All", "Quorum", "Required"),
     "holdfast.model": ("Encoding", "HoldfastError"),
     "holdfast.process": (
+        "batches",
         "filter_rows",
         "flatten",
         "parse_json",
@@ -49,6 +52,7 @@ _HOMES = {
         "parse_text",
         "python",
         "route",
+        "rows",
         "sql",
     ),
     "holdfast.runtime.ground": ("Accept",),
@@ -105,6 +109,7 @@ __all__ = [
     "Takeover",
     "Until",
     "Upsert",
+    "batches",
     "filter_rows",
     "flatten",
     "parse_json",
@@ -113,6 +118,7 @@ __all__ = [
     "parse_text",
     "python",
     "route",
+    "rows",
     "sql",
 ]
 

@@ -10,8 +10,8 @@ PUBLIC = {
     "holdfast": """
         Accept All BatchLimits Budget Console ConsoleForm Encoding Files Follow Format Generator HoldfastError Http
         HttpBody HttpPush LogFiles Pace Pipeline PipelineStatus Postgres Quorum Quotas Required SinkSpec SparkSettings
-        Sqlite State Stdin Takeover Until Upsert filter_rows flatten parse_json parse_logfmt parse_regex parse_text
-        python route sql
+        Sqlite State Stdin Takeover Until Upsert batches filter_rows flatten parse_json parse_logfmt parse_regex
+        parse_text python route rows sql
     """,
     "holdfast.model": """
         BinlogPosition ChangeId Encoding FilePosition FilesPosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn
@@ -37,7 +37,8 @@ PUBLIC = {
         Pace Receiver Reception Source Stdin capture_of
     """,
     "holdfast.process": """
-        Step applied filter_rows fingerprint flatten parse_json parse_logfmt parse_regex parse_text python route sql
+        Step applied batches filter_rows fingerprint flatten parse_json parse_logfmt parse_regex parse_text python route
+        rows sql
     """,
     "holdfast.config": "Alteration Change Document Effect Place Problem compare find_problems json_schema load",
     "holdfast.log": """

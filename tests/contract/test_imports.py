@@ -28,7 +28,7 @@ ALLOWED: dict[str, frozenset[str]] = {
         {"model", "disk", "ledger", "log", "process", "checkpoint", "capture", "deliver", "runtime", "config"}
     ),
     "cli": frozenset({"model", "checkpoint", "runtime", "config", "control"}),
-    "testing": frozenset({"model", "ledger", "log", "checkpoint", "capture", "deliver", "runtime"}),
+    "testing": frozenset({"model", "ledger", "log", "process", "checkpoint", "capture", "deliver", "runtime"}),
 }
 """For each package, the packages of ours that it may import, besides itself."""
 

@@ -15,14 +15,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from holdfast.log.admission import admitted, waiting
 from holdfast.log.reader import InboxReader
-from holdfast.log.restoring import as_captured
-from holdfast.log.segment import clip, read_chunk
-from holdfast.log.values import Chunk, Limits
+from holdfast.log.slices import Range, Slices, sliced
+from holdfast.log.values import Limits
 from holdfast.model.envelope import ENVELOPE_DDL
 from holdfast.model.errors import LogMissing, NotInLog
 
@@ -59,7 +58,7 @@ class Reading:
 
 
 class Inboxes(DataSource):
-    """The Spark source; its one option is `reading`."""
+    """The Spark source; its option is `reading`."""
 
     @classmethod
     def name(cls) -> str:
@@ -74,16 +73,38 @@ class Inboxes(DataSource):
         """The reader of one query."""
         return InboxesReader(Reading.from_option(self.options["reading"]))
 
+    def reader(self, schema: StructType) -> RangesReader:
+        """The reader of the ranges that stand in a second option, `ranges`."""
+        ranges = [Range(*each) for each in json.loads(self.options["ranges"])]
+        return RangesReader(Reading.from_option(self.options["reading"]), ranges)
 
-class Slices(InputPartition):
-    """Consecutive chunks of one inbox, of which the events after `after` up to `upto` are wanted."""
 
-    def __init__(self, directory: str, chunks: Sequence[Chunk], after: int, upto: int) -> None:
-        super().__init__(None)
-        self.directory = directory
-        self.chunks = tuple(chunks)
-        self.after = after
-        self.upto = upto
+class RangesReader(DataSourceReader):
+    """Reads ranges once, for a query that is no stream. Without any event there is still one task that runs."""
+
+    def __init__(self, reading: Reading, ranges: Sequence[Range]) -> None:
+        self.reading = reading
+        self.ranges = ranges
+
+    def partitions(self) -> Sequence[Slices]:
+        """The ranges, without what is to be skipped."""
+        inboxes = {each.inbox: InboxReader.open(Path(self.reading.inboxes[each.inbox])) for each in self.ranges}
+        try:
+            found = sliced(
+                inboxes,
+                self.ranges,
+                partition_bytes=self.reading.partition_bytes,
+                max_partitions=self.reading.max_partitions,
+            )
+        finally:
+            for inbox in inboxes.values():
+                inbox.close()
+        return found or [Slices("", (), 0, 0)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The events of a partition."""
+        assert isinstance(partition, Slices)
+        return partition.read()
 
 
 class InboxesReader(DataSourceStreamReader):
@@ -115,25 +136,19 @@ class InboxesReader(DataSourceStreamReader):
         return {**self.initialOffset(), **self._at}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[Slices]:
-        """As few partitions as the size needs, each a range of one inbox in the order of its events."""
-        wanted = [
-            (self._inboxes()[uuid], start.get(uuid, 0), upto) for uuid, upto in end.items() if uuid in self._inboxes()
-        ]
-        ranges = [(inbox, after, upto, inbox.chunks(after, upto)) for inbox, after, upto in wanted if upto > after]
-        total = sum(chunk.length for *_, chunks in ranges for chunk in chunks)
-        tasks = max(1, min(self.reading.max_partitions, -(-total // self.reading.partition_bytes)))
-        goal = -(-total // tasks)
-        return [
-            Slices(str(inbox.directory), group, after, upto)
-            for inbox, after, upto, chunks in ranges
-            for group in grouped(chunks, goal)
-        ]
+        """As few partitions as the size needs, without what is to be skipped."""
+        wanted = [Range(uuid, start.get(uuid, 0), upto) for uuid, upto in end.items() if uuid in self._inboxes()]
+        return sliced(
+            self._inboxes(),
+            [each for each in wanted if each.events > 0],
+            partition_bytes=self.reading.partition_bytes,
+            max_partitions=self.reading.max_partitions,
+        )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of a partition."""
         assert isinstance(partition, Slices)
-        for chunk in partition.chunks:
-            yield as_captured(clip(read_chunk(Path(partition.directory), chunk), partition.after, partition.upto))
+        return partition.read()
 
     def commit(self, end: dict[str, int]) -> None:
         """Nothing to do: what may be forgotten is decided by declared cursors, after it was synced."""
@@ -175,17 +190,3 @@ def _opened(uuid: str, path: str, at: Mapping[str, int]) -> InboxReader:
             remedy="The inbox was replaced by an older copy: restore the newer one, or roll the pipeline back.",
         )
     return inbox
-
-
-def grouped(chunks: Sequence[Chunk], goal: int) -> Iterator[list[Chunk]]:
-    """Consecutive chunks in groups of about `goal` bytes."""
-    group: list[Chunk] = []
-    size = 0
-    for chunk in chunks:
-        if group and size + chunk.length / 2 > goal:
-            yield group
-            group, size = [], 0
-        group.append(chunk)
-        size += chunk.length
-    if group:
-        yield group

@@ -23,7 +23,7 @@ from holdfast.log.restoring import to_restore
 from holdfast.model.clock import Clock, utc_now
 from holdfast.model.closing import Closing
 from holdfast.model.errors import InvalidAppend, LogQuota
-from holdfast.model.steps import StepHook, no_hook
+from holdfast.model.steps import Step, StepHook, no_hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -202,8 +202,11 @@ class Inbox(Closing):
 
     def skip(self, seqs: Iterable[int], *, reason: str) -> None:
         """Let readers leave these events out from now on: they can never be processed."""
-        with self._lock, self._store.log.index.committing() as db:
-            control.skip(db, seqs, reason)
+        with self._lock:
+            self._store.log.owner.hook(Step.INBOX_SKIP)
+            with self._store.log.index.committing() as db:
+                control.skip(db, seqs, reason)
+            self._store.log.owner.hook(Step.INBOX_SKIPPED)
 
     def forget_keys(self, through: int) -> int:
         """Forget the idempotency keys of events up to this one; how many there were. A trim does not do it."""

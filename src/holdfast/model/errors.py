@@ -79,7 +79,10 @@ HoldfastError
 │       └── UnknownPath          HF-658
 ├── ProcessError
 │   ├── InvalidStep              HF-701
-│   └── NotDeterministic         HF-703
+│   ├── NotDeterministic         HF-703
+│   ├── RowFailed                HF-704
+│   ├── NoRowFailsAlone          HF-705
+│   └── IsolationExhausted       HF-706
 ├── RunError
 │   ├── PipelineBusy             HF-801
 │   ├── PipelineFenced           HF-802
@@ -590,6 +593,24 @@ class NotDeterministic(ProcessError):
     """Raised when a replayed batch of a stateful query gave other rows than before."""
 
     code = "HF-703"
+
+
+class RowFailed(ProcessError):
+    """The code of a dead letter of a step, which could not take the event while the others went on. Never raised."""
+
+    code = "HF-704"
+
+
+class NoRowFailsAlone(ProcessError):
+    """Raised when events make the steps fail together and each of them passes alone, as with a sum that overflows."""
+
+    code = "HF-705"
+
+
+class IsolationExhausted(ProcessError):
+    """Raised when the events that make a batch fail were not all found within the bounds of the search."""
+
+    code = "HF-706"
 
 
 class RunError(HoldfastError):

@@ -22,6 +22,8 @@ class Step(StrEnum):
     INBOX_INDEXED = "inbox.indexed"
     INBOX_TRIM = "inbox.trim"
     INBOX_TRIMMED = "inbox.trimmed"
+    INBOX_SKIP = "inbox.skip"
+    INBOX_SKIPPED = "inbox.skipped"
     SPARK_PLAN = "spark.plan"
     PART_WRITE = "outbox.part.write"
     PART_FSYNC = "outbox.part.fsync"

@@ -1,13 +1,15 @@
-"""The steps from events to output: SQL, functions on DataFrames, and a few that are ready made."""
+"""The steps from events to output: SQL, functions on DataFrames, batches and rows, and a few that are ready made."""
 
 from __future__ import annotations
 
+from holdfast.process.functions import batches, rows
 from holdfast.process.parsing import parse_json, parse_logfmt, parse_regex, parse_text
 from holdfast.process.steps import Step, applied, filter_rows, fingerprint, flatten, python, route, sql
 
 __all__ = [
     "Step",
     "applied",
+    "batches",
     "filter_rows",
     "fingerprint",
     "flatten",
@@ -17,5 +19,6 @@ __all__ = [
     "parse_text",
     "python",
     "route",
+    "rows",
     "sql",
 ]

@@ -18,6 +18,8 @@ from holdfast.model.errors import InvalidStep
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from holdfast.process.guarding import Report
+
 EVENTS = "events"
 """The view that a SQL step reads: what the step before it gave."""
 
@@ -32,6 +34,10 @@ class Step(ABC):
     @abstractmethod
     def describe(self) -> str:
         """Everything that decides what the step does, as text."""
+
+    def reporting(self, report: Report) -> Step:
+        """The step, telling somebody of the rows that it gives up; most steps never do."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +69,14 @@ class Python(Step):
         result = self.function(frame)
         if not isinstance(result, DataFrame):
             raise InvalidStep(
-                f"The function {self._name()} returned {type(result).__name__}, not a DataFrame.",
+                f"The function {name_of(self.function)} returned {type(result).__name__}, not a DataFrame.",
                 remedy="Let it return the DataFrame it made.",
             )
         return result
 
     def describe(self) -> str:
         """The function's name and source, or only its name when there is no source."""
-        try:
-            source = inspect.getsource(self.function)
-        except (OSError, TypeError):
-            source = ""
-        return f"python {self._name()} {source}"
-
-    def _name(self) -> str:
-        module = getattr(self.function, "__module__", "")
-        return f"{module}.{getattr(self.function, '__qualname__', type(self.function).__qualname__)}"
+        return f"python {name_of(self.function)} {source_of(self.function)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +140,20 @@ class Route(Step):
     def describe(self) -> str:
         """The routes in order."""
         return f"route {self.routes} {self.otherwise}"
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """The name of a function with its module."""
+    module = getattr(function, "__module__", "")
+    return f"{module}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+
+def source_of(function: Callable[..., object]) -> str:
+    """The source of a function; nothing when there is none."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return ""
 
 
 def sql(text: str) -> Step:

@@ -204,6 +204,7 @@ class Engine:
                 batch_id=newest.batch_id if newest else None,
                 restarts=self._supervisor.restarts,
                 replays=self.replays,
+                isolating=self._supervisor.isolating,
             ),
             delivery=self.delivery.status(),
             dead_letters=self.ground.dead_letters.status(),

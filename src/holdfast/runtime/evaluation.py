@@ -7,8 +7,9 @@ by Spark on the way and only summed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -19,9 +20,11 @@ import pyarrow.compute as pc
 from holdfast.log.parts import part_name, write_part
 from holdfast.log.values import Digest, PartRef
 from holdfast.model.steps import StepHook, no_hook
+from holdfast.process.guarding import FailedRow, Report
 from holdfast.runtime.publisher import Evaluation, Keep
 
 if TYPE_CHECKING:
+    from pyspark import Accumulator
     from pyspark.sql import DataFrame, Row, SparkSession
 
 _HASH = "__holdfast_hash"
@@ -103,6 +106,39 @@ def _report(number: int, part: PartRef | None, hashing: _Hashing) -> pa.RecordBa
     return pa.RecordBatch.from_arrays(
         [pa.repeat(pa.scalar(value, kind), 1) for value, kind in zip(values, types, strict=True)], names=list(names)
     )  # `pa.array` would import pandas first: half a second in every worker
+
+
+class Reported:
+    """The rows that steps gave up in the tasks whose results counted, as an accumulator of Spark brings them."""
+
+    def __init__(self, session: SparkSession) -> None:
+        from pyspark.accumulators import AccumulatorParam
+
+        class Lists(AccumulatorParam[list[FailedRow]]):
+            """Lists, one behind the other."""
+
+            def zero(self, value: list[FailedRow]) -> list[FailedRow]:
+                return []
+
+            def addInPlace(self, value1: list[FailedRow], value2: list[FailedRow]) -> list[FailedRow]:  # noqa: N802
+                value1.extend(value2)
+                return value1
+
+        self._rows = session.sparkContext.accumulator([], Lists())
+
+    @property
+    def report(self) -> Report:
+        """What a task tells; it is sent to the executors."""
+        return partial(_add, self._rows)
+
+    def taken(self) -> tuple[FailedRow, ...]:
+        """What was told since the last time, in a lasting order."""
+        rows, self._rows.value = self._rows.value, []
+        return tuple(sorted(rows, key=lambda row: (row.step, row.event_id)))
+
+
+def _add(accumulator: Accumulator[list[FailedRow]], rows: Sequence[FailedRow]) -> None:
+    accumulator.add(list(rows))
 
 
 def evaluated(frame: DataFrame, writer: PartWriter) -> Evaluation:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from holdfast.ledger import Policy, StopRecord
     from holdfast.log import DeadLetterLimits
     from holdfast.process.steps import Step
+    from holdfast.runtime.isolation import IsolationLimits
     from holdfast.runtime.restarts import Budget
     from holdfast.runtime.status import PipelineStatus
 
@@ -101,6 +102,10 @@ class Pipeline:
     def restarts(self, budget: Budget) -> Pipeline:
         """Bound how often it may fail."""
         return self._with(_options={**self._options, "restarts": budget})
+
+    def isolation(self, limits: IsolationLimits) -> Pipeline:
+        """Bound the search for rows that make a batch fail."""
+        return self._with(_options={**self._options, "isolation": limits})
 
     def spark(self, settings: SparkSettings) -> Pipeline:
         """Run Spark with these settings."""

@@ -15,6 +15,7 @@ from holdfast.ledger import Policy, Required
 from holdfast.log import DeadLetterLimits
 from holdfast.model.errors import InvalidPipeline
 from holdfast.process.steps import Step
+from holdfast.runtime.isolation import IsolationLimits
 from holdfast.runtime.restarts import Budget
 from holdfast.runtime.session import SparkSettings
 
@@ -66,6 +67,7 @@ class Plan:
     quotas: Quotas = field(default_factory=Quotas)
     dead_letters: DeadLetterLimits = field(default_factory=DeadLetterLimits)
     restarts: Budget = field(default_factory=Budget)
+    isolation: IsolationLimits = field(default_factory=IsolationLimits)
     spark: SparkSettings = field(default_factory=SparkSettings)
     output_mode: str = "append"
 

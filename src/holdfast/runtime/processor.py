@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from holdfast.log.datasource import SOURCE_NAME, Reading
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.process.steps import Step, applied
-from holdfast.runtime.evaluation import PartWriter, evaluated, warm_up
+from holdfast.runtime.evaluation import PartWriter, Reported, evaluated, warm_up
 from holdfast.runtime.publisher import Evaluation, Keep, Publisher
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from holdfast.log.slices import Range
+    from holdfast.process.guarding import FailedRow
 
 log = logging.getLogger("holdfast")
 
@@ -54,6 +58,9 @@ class Processor(Protocol):
     def stop(self) -> None:
         """Let the running batch finish, then end. Stopping twice is fine."""
 
+    def probe(self, work: Work, ranges: Sequence[Range]) -> None:
+        """Run the steps over these events alone and keep nothing; raises what they raise. It has ended before."""
+
 
 class SparkProcessor:
     """A streaming query with our source, the user's steps and `foreachBatch`."""
@@ -79,7 +86,9 @@ class SparkProcessor:
         """Start the query. It goes on from its checkpoint, or from the start of the reading."""
         session = self._session()
         Thread(target=_warm_up, args=(session,), name=f"warm-up-{work.pipeline}", daemon=True).start()
-        frame = applied(self._steps, self._events(session, work.reading))
+        reported = Reported(session)
+        steps = [step.reporting(reported.report) for step in self._steps]
+        frame = applied(steps, self._events(session, work.reading))
         stateful = has_state(frame)
         bound: list[Publisher] = []
 
@@ -87,7 +96,7 @@ class SparkProcessor:
             if not bound:
                 bound.append(publisher(query_id_of(work.checkpoint), stateful))
             try:
-                bound[0].run(batch_id, lambda keep: self._evaluate(batch, batch_id, work, keep))
+                bound[0].run(batch_id, lambda keep: self._evaluate(batch, batch_id, work, keep, reported))
             except BaseException as error:
                 self._callback_error = error
                 raise
@@ -120,14 +129,37 @@ class SparkProcessor:
         if self._query is not None:
             self._query.stop()
 
+    def probe(self, work: Work, ranges: Sequence[Range]) -> None:
+        """Run the steps as a plain query, up to the first that only a stream can take.
+
+        A step that aggregates is among them: over one event it fails only if that event alone makes it fail.
+        """
+        session = self._session()
+        source = session.read.format(SOURCE_NAME).option("reading", work.reading.to_option())
+        events = typed(source.option("ranges", json.dumps(ranges)).load(), self._schemas)
+        writer = PartWriter("", epoch=0, generation=0, batch_id=0, keep=Keep.DIGEST)
+        evaluated(applied(self._probed_steps(session, work), events), writer)
+
+    def _probed_steps(self, session: SparkSession, work: Work) -> Sequence[Step]:
+        steps = [step.reporting(_nobody) for step in self._steps]
+        frame = self._events(session, work.reading)
+        for number, step in enumerate(steps):
+            frame = step.apply(frame)
+            if _ONLY_STREAMING & set(operators(frame)):
+                return steps[:number]
+        return steps
+
     def _events(self, session: SparkSession, reading: Reading) -> DataFrame:
         stream = session.readStream.format(SOURCE_NAME).option("reading", reading.to_option()).load()
         return typed(stream, self._schemas)
 
-    def _evaluate(self, batch: DataFrame, batch_id: int, work: Work, keep: Keep) -> Evaluation:
-        return evaluated(
-            batch, PartWriter(str(work.parts), work.epoch, work.generation, batch_id, keep=keep, hook=self._hook)
-        )
+    def _evaluate(self, batch: DataFrame, batch_id: int, work: Work, keep: Keep, reported: Reported) -> Evaluation:
+        writer = PartWriter(str(work.parts), work.epoch, work.generation, batch_id, keep=keep, hook=self._hook)
+        return replace(evaluated(batch, writer), failed=reported.taken())
+
+
+def _nobody(failed: Sequence[FailedRow]) -> None:
+    """Rows that a step gives up are no failure of a probe."""
 
 
 def _warm_up(session: SparkSession) -> None:
@@ -164,10 +196,18 @@ _STATEFUL = frozenset(
 )
 
 
+_ONLY_STREAMING = _STATEFUL - {"Aggregate", "Deduplicate", "GlobalLimit", "Join"}
+"""Whose state is the user's own, so that an event may fail for want of it; or that a plain query cannot have."""
+
+
 def has_state(frame: DataFrame) -> bool:
     """Whether the query may keep state from batch to batch, as the operators of its plan say."""
-    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 (the Python face has no plan)
-    return any(name in _STATEFUL for name in _operators(plan))
+    return not _STATEFUL.isdisjoint(operators(frame))
+
+
+def operators(frame: DataFrame) -> Iterator[str]:
+    """The operators of a query that see its stream."""
+    return _operators(frame._jdf.queryExecution().analyzed())  # noqa: SLF001 (the Python face has no plan)
 
 
 def _operators(plan: JavaObject) -> Iterator[str]:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from holdfast.log.values import Digest, NewBatch, PartRef, Published
 from holdfast.model.errors import BatchDiverged, NotDeterministic
+from holdfast.process.guarding import FailedRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from holdfast.log.outbox import Outbox
     from holdfast.model.positions import Position
@@ -34,6 +35,8 @@ class Evaluation:
 
     digest: Digest
     parts: tuple[PartRef, ...] = ()
+    failed: tuple[FailedRow, ...] = ()
+    """Rows that a step gave up, so that they are in no part."""
 
 
 class Evaluate(Protocol):
@@ -67,6 +70,13 @@ class Positions(Protocol):
         """The position of each source by its name."""
 
 
+class Bury(Protocol):
+    """Makes rows of a batch that failed durable as dead letters, each once however often it is told."""
+
+    def __call__(self, plan: Plan, failed: Sequence[FailedRow], /) -> None:
+        """They are durable when this returns."""
+
+
 class Publisher:
     """Publishes the batches of one query, each once."""
 
@@ -79,6 +89,7 @@ class Publisher:
         fingerprint: str,
         stateful: bool,
         positions: Positions,
+        bury: Bury,
         published: Callable[[Published], None],
         replayed: Callable[[Replay], None],
     ) -> None:
@@ -88,6 +99,7 @@ class Publisher:
         self._fingerprint = fingerprint
         self._stateful = stateful
         self._positions = positions
+        self._bury = bury
         self._published = published
         self._replayed = replayed
 
@@ -103,6 +115,9 @@ class Publisher:
             self._compare(before, evaluate(Keep.DIGEST))
 
     def _publish(self, plan: Plan, evaluation: Evaluation) -> None:
+        """Dead letters first: a crash in between repeats them, which changes nothing, and loses none."""
+        if evaluation.failed:
+            self._bury(plan, evaluation.failed)
         batch = NewBatch(
             batch_id=plan.batch_id,
             query_id=self._query_id,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from holdfast.capture.runner import CaptureStatus
     from holdfast.deliver import DeliveryStatus
     from holdfast.log import DeadLetterStatus
+    from holdfast.runtime.isolation import Isolating
     from holdfast.runtime.publisher import Replay
 
 
@@ -26,6 +27,8 @@ class SparkStatus:
     """How often the query was started again in this process."""
     replays: Sequence[Replay]
     """Batches that Spark ran again, newest last."""
+    isolating: Isolating | None
+    """The search for rows that make a batch fail, while there is one."""
 
 
 @dataclass(frozen=True, slots=True)

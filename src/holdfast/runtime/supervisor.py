@@ -1,7 +1,8 @@
 """Runs the query of a pipeline, and runs it again when it fails, as often as the restart budget allows.
 
-What trying again cannot mend ends the pipeline, and so does one failure too many. A full disk is waited for, and counts
-for nothing. What a batch becomes is the publisher's business, and how far the query may read the keeper's.
+What trying again cannot mend ends the pipeline, and so does one failure too many. A full disk, or too many dead
+letters, are waited for, and count for nothing. What a batch becomes is the publisher's business, and how far the query
+may read the keeper's.
 """
 
 from __future__ import annotations
@@ -14,27 +15,38 @@ from typing import TYPE_CHECKING
 
 from holdfast.log.datasource import Reading
 from holdfast.log.values import Limits
-from holdfast.model.errors import HoldfastError, LogFull, LogReadOnly, PipelineFailed, StoreFull, StoreReadOnly
+from holdfast.model.errors import (
+    DeadLettersFull,
+    HoldfastError,
+    LogFull,
+    LogReadOnly,
+    PipelineFailed,
+    StoreFull,
+    StoreReadOnly,
+)
 from holdfast.process.steps import fingerprint
+from holdfast.runtime.isolator import Isolator
 from holdfast.runtime.lifecycle import State, state_after
 from holdfast.runtime.processor import Processor, Work
 from holdfast.runtime.publisher import Publisher, Replay, Replayed
 from holdfast.runtime.records import HISTORY
 from holdfast.runtime.restarts import Exit, History
+from holdfast.runtime.undertaker import Undertaker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from holdfast.log.values import Published
     from holdfast.runtime.ground import Ground
+    from holdfast.runtime.isolation import Isolating
     from holdfast.runtime.plan import Plan
 
 log = logging.getLogger("holdfast")
 
 _TICK = 0.05
 _REPLAYS_TOLD = 100
-_WAITS_FOR_THE_DISK = (LogFull, LogReadOnly, StoreFull, StoreReadOnly)
-"""What is no fault of a query, and passes when the disk has room again."""
+_WAITS_FOR_ROOM = (LogFull, LogReadOnly, StoreFull, StoreReadOnly, DeadLettersFull)
+"""What is no fault of a query, and passes when the disk, or the dead letters, have room again."""
 
 
 class Supervisor:
@@ -57,6 +69,8 @@ class Supervisor:
     ) -> None:
         self._plan = plan
         self._ground = ground
+        self._undertaker = Undertaker(plan.name, ground)
+        self._isolator = Isolator(ground, self._undertaker, plan.isolation, is_stopping=lambda: self._stopping.is_set())
         self._new_processor = processor
         self._published = published
         self._failed = failed
@@ -78,6 +92,11 @@ class Supervisor:
     def is_active(self) -> bool:
         """Whether the query runs."""
         return self._processor is not None and self._processor.is_active()
+
+    @property
+    def isolating(self) -> Isolating | None:
+        """The search for rows that make a batch fail, while there is one."""
+        return self._isolator.isolating
 
     @property
     def replays(self) -> Sequence[Replay]:
@@ -117,6 +136,7 @@ class Supervisor:
 
     def _run_query(self) -> BaseException | None:
         """Run the query until it ends; returns why, or None when it was stopped."""
+        self._processor = None
         try:
             processor = self._brought_up()
             if processor is None:
@@ -175,6 +195,7 @@ class Supervisor:
             fingerprint=fingerprint(self._plan.steps),
             stateful=stateful,
             positions=self._ground.positions,
+            bury=self._undertaker.bury,
             published=self._published,
             replayed=self._note_replay,
         )
@@ -191,16 +212,20 @@ class Supervisor:
             self._failed(failure)
             return False
         try:
-            if not isinstance(failure, _WAITS_FOR_THE_DISK):
+            if not isinstance(failure, _WAITS_FOR_ROOM) and not self._was_isolated(failure):
                 self._count(failure)
-        except _WAITS_FOR_THE_DISK as error:
+        except _WAITS_FOR_ROOM as error:
             log.warning("the end of the query cannot be written down: %s", error)
-        except HoldfastError as error:
+        except Exception as error:
             self._failed(error)
             return False
         self.restarts += 1
         log.warning("the query ended (%s: %s), it is started again", type(failure).__name__, failure)
         return True
+
+    def _was_isolated(self, failure: BaseException) -> bool:
+        """Whether rows were to blame, and are given up: then the failure counts for nothing."""
+        return self._processor is not None and self._isolator.isolate(failure, self._processor, self._work())
 
     def _count(self, failure: BaseException) -> None:
         """Write a failure of the query down; `RestartsExhausted` when it was one too many."""

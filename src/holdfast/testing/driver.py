@@ -9,21 +9,27 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import google_crc32c
 import pyarrow as pa
 
-from holdfast.log.datasource import InboxesReader, Slices
+from holdfast.log.datasource import InboxesReader, RangesReader
 from holdfast.log.parts import part_name, write_part
 from holdfast.log.values import Digest, PartRef
-from holdfast.model.steps import Step, StepHook, no_hook
+from holdfast.model.envelope import ENVELOPE
+from holdfast.model.steps import Step as Durable
+from holdfast.model.steps import StepHook, no_hook
+from holdfast.process import Step
+from holdfast.process.functions import Guarded
+from holdfast.process.guarding import FailedRow
 from holdfast.runtime.publisher import Evaluation, Keep
 from holdfast.runtime.spark_checkpoint import Plan, SparkCheckpoint
 
 if TYPE_CHECKING:
+    from holdfast.log.slices import Range, Slices
     from holdfast.runtime.processor import Work
     from holdfast.runtime.publisher import Publisher
 
@@ -38,6 +44,7 @@ def unchanged(events: pa.Table) -> pa.Table:
 class LocalProcessor:
     """A processor that applies one function to the events of each partition. It keeps no state between batches.
 
+    :param step: a step of `rows` or `batches` that comes before the function and keeps the shape of events.
     :param poll: how often, in seconds, an idle one asks for news.
     :param monotonic: the time by which events wait for a fuller batch.
     """
@@ -46,10 +53,12 @@ class LocalProcessor:
         self,
         transform: Transform = unchanged,
         *,
+        step: Step | None = None,
         hook: StepHook = no_hook,
         poll: float = 0.005,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._step = step
         self._transform = transform
         self._hook = hook
         self._poll = poll
@@ -84,6 +93,11 @@ class LocalProcessor:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
+
+    def probe(self, work: Work, ranges: Sequence[Range]) -> None:
+        """Apply the function to these events, and keep nothing."""
+        reader = RangesReader(work.reading, ranges)
+        self._outputs(reader, reader.partitions(), [])
 
     def _loop(self) -> None:
         reader = InboxesReader(self._work.reading, monotonic=self._monotonic)
@@ -122,10 +136,25 @@ class LocalProcessor:
         self._books.write_finished(plan.batch_id)
 
     def _evaluate(self, batch_id: int, reader: InboxesReader, partitions: Sequence[Slices], keep: Keep) -> Evaluation:
-        inputs = [pa.Table.from_batches(list(reader.read(partition))) for partition in partitions]
-        outputs = [output for output in map(self._transform, inputs) if output.num_rows]
+        failed: list[FailedRow] = []
+        outputs = self._outputs(reader, partitions, failed)
         parts = self._written(batch_id, outputs) if keep is Keep.PARTS else ()
-        return Evaluation(digest_of(outputs), tuple(parts))
+        return Evaluation(digest_of(outputs), tuple(parts), tuple(failed))
+
+    def _outputs(
+        self, reader: InboxesReader | RangesReader, partitions: Sequence[Slices], failed: list[FailedRow]
+    ) -> list[pa.Table]:
+        guarded = self._guarded(failed)
+        inputs = [pa.Table.from_batches(guarded(reader.read(partition)), ENVELOPE) for partition in partitions]
+        return [output for output in map(self._transform, inputs) if output.num_rows]
+
+    def _guarded(self, failed: list[FailedRow]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+        """The events of a partition after the step, if there is one."""
+        if self._step is None:
+            return iter
+        step = self._step.reporting(failed.extend)
+        assert isinstance(step, Guarded), "other steps need Spark"
+        return step.guard(ENVELOPE)
 
     def _written(self, batch_id: int, outputs: Sequence[pa.Table]) -> Iterator[PartRef]:
         for number, output in enumerate(outputs):
@@ -156,12 +185,12 @@ class _Books:
 
     def write_plan(self, plan: Plan) -> None:
         """`offsets/n`."""
-        self._hook(Step.SPARK_PLAN)
+        self._hook(Durable.SPARK_PLAN)
         self._write(f"offsets/{plan.batch_id}", f"v1\n{{}}\n{json.dumps(dict(plan.ends))}")
 
     def write_finished(self, batch_id: int) -> None:
         """`commits/n`."""
-        self._hook(Step.SPARK_FINISH)
+        self._hook(Durable.SPARK_FINISH)
         self._write(f"commits/{batch_id}", 'v1\n{"nextBatchWatermarkMs":0}')
 
     def _write(self, name: str, text: str) -> None:

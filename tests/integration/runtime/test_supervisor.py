@@ -30,7 +30,7 @@ EVENTS = 300
 
 
 class Crashing:
-    """Steps that fail the first few times, each time with something that nobody foresaw."""
+    """Steps that fail the first few times, each time for a reason that lies in no row."""
 
     def __init__(self, times: int) -> None:
         self.left = times
@@ -38,7 +38,7 @@ class Crashing:
     def __call__(self, events: pa.Table) -> pa.Table:
         if self.left:
             self.left -= 1
-            raise ZeroDivisionError("the steps divide by zero")
+            raise MemoryError("the steps need more memory")
         return orders(events)
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.log.values import Digest, NewBatch, Published
-from holdfast.model.errors import BatchDiverged, NotDeterministic
-from holdfast.runtime.publisher import Evaluation, Keep, Publisher, Replay, Replayed
+from holdfast.model.errors import BatchDiverged, DeadLettersFull, NotDeterministic
+from holdfast.process.guarding import FailedRow
+from holdfast.runtime.publisher import Bury, Evaluation, Keep, Publisher, Replay, Replayed
 from holdfast.runtime.spark_checkpoint import Plan
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Bench:
         self.checkpoint = Checkpoint(self.outbox.trace)
         self.replays: list[Replay] = []
         self.told: list[Published] = []
+        self.bury: Bury = lambda _, failed: self.outbox.trace.append(f"bury {len(failed)}")
 
     def publisher(self, *, query: str = "q", steps: str = "s", stateful: bool = False) -> Publisher:
         return Publisher(
@@ -67,14 +69,16 @@ class Bench:
             fingerprint=steps,
             stateful=stateful,
             positions=lambda _: {},
+            bury=self.bury,
             published=self.told.append,
             replayed=self.replays.append,
         )
 
-    def evaluate(self, hash_sum: int = 1) -> Callable[[Keep], Evaluation]:
+    def evaluate(self, hash_sum: int = 1, failed: int = 0) -> Callable[[Keep], Evaluation]:
         def run(keep: Keep) -> Evaluation:
             self.outbox.trace.append(f"evaluate {keep.value}")
-            return Evaluation(Digest(rows=5, hash_sum=hash_sum))
+            rows = [FailedRow("parse", f"e{n}", "ValueError", "no number") for n in range(failed)]
+            return Evaluation(Digest(rows=5, hash_sum=hash_sum), failed=tuple(rows))
 
         return run
 
@@ -88,6 +92,30 @@ def test_the_plan_is_synced_before_the_batch_is_published(bench: Bench) -> None:
     bench.publisher().run(0, bench.evaluate())
     assert bench.outbox.trace == ["sync 0", "evaluate parts", "publish"]
     assert [batch.oseq for batch in bench.told] == [1]
+
+
+@pytest.mark.req("D9", "X15")
+def test_rows_that_failed_are_dead_letters_before_the_batch_is_published(bench: Bench) -> None:
+    bench.publisher().run(0, bench.evaluate(failed=3))
+    assert bench.outbox.trace == ["sync 0", "evaluate parts", "bury 3", "publish"]
+
+
+@pytest.mark.req("X15")
+def test_a_batch_whose_dead_letters_cannot_be_written_is_not_published(bench: Bench) -> None:
+    def refuse(*_: object) -> None:
+        raise DeadLettersFull("There is no room.", remedy="Make some.")
+
+    bench.bury = refuse
+    with pytest.raises(DeadLettersFull):
+        bench.publisher().run(0, bench.evaluate(failed=3))
+    assert not bench.told
+
+
+def test_rows_that_fail_again_in_a_published_batch_are_no_news(bench: Bench) -> None:
+    bench.publisher().run(0, bench.evaluate(failed=3))
+    bench.outbox.trace.clear()
+    bench.publisher().run(0, bench.evaluate(failed=3))
+    assert bench.outbox.trace == ["sync 0", "evaluate digest"]
 
 
 @pytest.mark.req("X22")
