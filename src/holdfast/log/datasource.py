@@ -20,8 +20,8 @@ from pyspark.sql.types import StructType
 
 from holdfast.log.admission import admitted, waiting
 from holdfast.log.reader import InboxReader
-from holdfast.log.slices import Range, Slices, sliced
-from holdfast.log.values import Limits
+from holdfast.log.slices import Slices, sliced
+from holdfast.log.values import Limits, Range
 from holdfast.model.envelope import ENVELOPE_DDL
 from holdfast.model.errors import LogMissing, NotInLog
 

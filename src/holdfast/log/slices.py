@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,23 +12,10 @@ from pyspark.sql.datasource import InputPartition
 
 from holdfast.log.restoring import as_captured
 from holdfast.log.segment import clip, read_chunk
-from holdfast.log.values import Chunk
+from holdfast.log.values import Chunk, Range
 
 if TYPE_CHECKING:
     from holdfast.log.reader import InboxReader
-
-
-class Range(NamedTuple):
-    """The events of an inbox behind `after` and up to `upto`, by their numbers in the log."""
-
-    inbox: str
-    after: int
-    upto: int
-
-    @property
-    def events(self) -> int:
-        """How many they are."""
-        return self.upto - self.after
 
 
 class Slices(InputPartition):

@@ -6,7 +6,7 @@ Values only. They travel to Spark's workers, so this module imports neither SQLi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,3 +152,16 @@ class Published(NewBatch):
     def nbytes(self) -> int:
         """What its parts take on disk."""
         return sum(part.length for part in self.parts)
+
+
+class Range(NamedTuple):
+    """The events of an inbox behind `after` and up to `upto`, by their numbers in the log."""
+
+    inbox: str
+    after: int
+    upto: int
+
+    @property
+    def events(self) -> int:
+        """How many they are."""
+        return self.upto - self.after

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from holdfast.log.slices import Range
+from holdfast.log.values import Range
 from holdfast.model.errors import IsolationExhausted, NoRowFailsAlone
 
 if TYPE_CHECKING:

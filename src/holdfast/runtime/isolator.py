@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from holdfast.log.slices import Range
+from holdfast.log.values import Range
 from holdfast.process.guarding import FailedRow, told
 from holdfast.runtime.causes import is_no_fault_of_data
 from holdfast.runtime.isolation import Isolating, NotTheData, Search, size, without

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from holdfast.log.slices import Range
+    from holdfast.log.values import Range
     from holdfast.process.guarding import FailedRow
 
 log = logging.getLogger("holdfast")

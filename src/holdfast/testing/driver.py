@@ -29,7 +29,8 @@ from holdfast.runtime.publisher import Evaluation, Keep
 from holdfast.runtime.spark_checkpoint import Plan, SparkCheckpoint
 
 if TYPE_CHECKING:
-    from holdfast.log.slices import Range, Slices
+    from holdfast.log.slices import Slices
+    from holdfast.log.values import Range
     from holdfast.runtime.processor import Work
     from holdfast.runtime.publisher import Publisher
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.log.slices import Range
+from holdfast.log.values import Range
 from holdfast.model.errors import IsolationExhausted, NoRowFailsAlone
 from holdfast.runtime.isolation import Isolating, IsolationLimits, NotTheData, Ranges, Search, halved, size, without
 
