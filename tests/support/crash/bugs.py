@@ -20,11 +20,14 @@ from holdfast.deliver.deadletters import LaneDeadLetters
 from holdfast.deliver.gate import Gate
 from holdfast.deliver.keeping import CursorKeeper
 from holdfast.deliver.worker import Worker
-from holdfast.log import inbox_store, outbox, outbox_index, parts
+from holdfast.log import dead_entry, inbox_store, outbox, outbox_index, parts
 from holdfast.log.inbox import Inbox
 from holdfast.log.segmented import SegmentedLog
 from holdfast.model.steps import Step, no_hook
-from holdfast.runtime.spark_checkpoint import SparkCheckpoint
+from holdfast.runtime.isolator import Isolator
+from holdfast.runtime.publisher import Evaluation, Publisher
+from holdfast.runtime.spark_checkpoint import Plan, SparkCheckpoint
+from holdfast.runtime.undertaker import Undertaker
 from holdfast.sinks import Files, Sqlite
 from holdfast.sinks.filesystem.folder import Drafts
 from holdfast.sinks.sql import cursors, sink
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from holdfast.log import NewBatch, Published
     from holdfast.log.outbox_index import State
     from holdfast.log.segment import Piece, Place
+    from holdfast.log.slices import Range
 
 Plant = Callable[[], None]
 
@@ -159,6 +163,39 @@ def replay_published_again() -> None:
     put(outbox_index, "insert", number_anew)
 
 
+# Rows that the steps cannot take
+
+
+def failed_rows_after_the_batch() -> None:
+    """Rows that a step gave up are recorded once their batch is published."""
+    publish = Publisher._publish
+
+    def publish_then_bury(self: Publisher, plan: Plan, evaluation: Evaluation) -> None:
+        publish(self, plan, replace(evaluation, failed=()))
+        if evaluation.failed:
+            self._bury(plan, evaluation.failed)
+
+    put(Publisher, "_publish", publish_then_bury)
+
+
+def skipped_before_the_dead_letter() -> None:
+    """An event that breaks the steps is skipped, and recorded afterwards."""
+    late: list[Callable[[], None]] = []
+    bury, give_up = Undertaker.bury_event, Isolator._give_up
+
+    def skip_then_bury(self: Isolator, row: Range, error: Exception) -> None:
+        give_up(self, row, error)
+        late.pop()()
+
+    put(Undertaker, "bury_event", lambda *args: late.append(lambda: bury(*args)))
+    put(Isolator, "_give_up", skip_then_bury)
+
+
+def step_entries_by_chance() -> None:
+    """An event that is given up again after a crash is another entry."""
+    put(dead_entry, "event_entry_id", lambda *_: uuid4().hex)
+
+
 # Lanes and cursors
 
 
@@ -270,6 +307,9 @@ BUGS = [
     Bug(plan_unsynced, Step.OUTBOX_PUBLISHED, When.FIRST, Loss.POWER, "checkpoint is gone"),
     Bug(finish_unsynced, Step.INBOX_TRIMMED, When.FIRST, Loss.POWER, "its inbox holds"),
     Bug(replay_published_again, Step.SPARK_FINISH, When.SECOND, Loss.PROCESS, "sqlite: .* doubled"),
+    Bug(failed_rows_after_the_batch, Step.DEAD_LETTER_WRITE, When.FIRST, Loss.PROCESS, "files: .* missing, first .50"),
+    Bug(skipped_before_the_dead_letter, Step.INBOX_SKIPPED, When.FIRST, Loss.PROCESS, "files: .* missing, first .250"),
+    Bug(step_entries_by_chance, Step.INBOX_SKIP, When.FIRST, Loss.PROCESS, "files: .* doubled, first .250"),
     Bug(cursor_before_the_sink, Step.SINK_WRITE, When.FIRST, Loss.PROCESS, "files: .* missing"),
     Bug(cursors_durable_by_word, Step.OUTBOX_TRIMMED, When.FIRST, Loss.PROCESS, "HF-211"),
     Bug(dead_letters_after_the_cursor, Step.DEAD_LETTER_WRITE, When.FIRST, Loss.PROCESS, "dead letters: 1 missing"),

@@ -1,8 +1,9 @@
 """The pipeline that is crashed: made-up orders through a driver without a JVM into files and SQLite.
 
 Order n is dropped by the steps when 10 divides it, unless it was a dead letter, and refused by the SQLite table when 97
-does, until somebody mends the table; so every stage has something to do. It runs in a process of its own; see
-`tests.support.crash.zygote`.
+does, until somebody mends the table. A few of those that 10 divides fail in a function over rows, and a few break the
+steps for their whole batch, until they come back as dead letters. So every stage has something to do. It runs in a
+process of its own; see `tests.support.crash.zygote`.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ import os
 import sqlite3
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from holdfast import BatchLimits, Budget, Pipeline, Quotas
+from holdfast import BatchLimits, Budget, Pipeline, Quotas, rows
 from holdfast.capture import Generator
 from holdfast.deliver import SinkSpec
 from holdfast.log.restoring import restored_from
 from holdfast.sinks import Files, Sqlite
 from holdfast.testing.driver import LocalProcessor
 from tests.support.crash.operator import see_to_dead_letters
+from tests.support.crash.reconcile import GIVEN_UP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,14 +40,31 @@ READ = 40
 """Less than the largest transaction has, so that one is in the inbox before it has ended."""
 INBOX_QUOTA = 60_000
 """Less than all events take, so that the inbox is trimmed and capture has to wait for that."""
+FAILING, BREAKING = GIVEN_UP[:2], GIVEN_UP[2:]
+"""The orders that fail in a function over rows, and those that break the steps for their whole batch."""
+
+
+def known(row: dict[str, Any]) -> dict[str, Any]:
+    """The row; a function over rows that fails on a few orders until they come back."""
+    if int(row["position"]) in FAILING and restored_from(row["headers"]) is None:
+        raise KeyError("nobody knows this customer")
+    return row
 
 
 def orders(events: pa.Table) -> pa.Table:
     """What the steps make of the events: their numbers, without those that 10 divides and that were no dead letters."""
     n = events["position"].cast(pa.int64())
     chosen = events.select(["seq", "source", "event_id", "key", "tx_id", "tx_end"]).append_column("n", n)
-    came_back = pa.array([restored_from(headers) is not None for headers in events["headers"].to_pylist()])
+    came_back = pa.array([restored_from(headers) is not None for headers in events["headers"].to_pylist()], pa.bool_())
     return chosen.filter(pc.or_(came_back, pc.not_equal(pc.subtract(n, pc.multiply(pc.divide(n, 10), 10)), 0)))
+
+
+def broken(events: pa.Table) -> pa.Table:
+    """The same steps, which break on a few orders until they come back."""
+    for position, headers in zip(events["position"].to_pylist(), events["headers"].to_pylist(), strict=True):
+        if int(position) in BREAKING and restored_from(headers) is None:
+            raise ZeroDivisionError("one of the orders divides by zero")
+    return orders(events)
 
 
 class Sipping(Generator):
@@ -92,7 +111,7 @@ def pipeline(directory: Path, *, events: int = EVENTS, transactions: tuple[int, 
 def run(directory: Path, watch: Watch, *, make: Callable[[Path], Pipeline] = pipeline, patience: float = 60) -> None:
     """Run the pipeline until everything is delivered, see to the dead letters, and drain it."""
     whole = make(directory)
-    whole.start(processor=lambda: LocalProcessor(orders, hook=watch), hook=watch)
+    whole.start(processor=lambda: LocalProcessor(broken, step=rows(known), hook=watch), hook=watch)
     assert whole.engine.wait(caught_up=True, timeout=patience), whole.status()
     see_to_dead_letters(whole, directory, patience)
     whole.drain(within=patience)
