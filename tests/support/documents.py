@@ -90,6 +90,7 @@ _FULL: dict[str, Any] = {
         "quotas": {"inbox": "1GiB", "outbox": "unlimited", "detach_after": "20s"},
         "dead_letters": {"max_entries": 500, "max_age": "7d", "overflow": "block"},
         "restarts": {"failures": 3, "within": "1h"},
+        "isolation": {"max_rows": 50, "max_probes": 500, "max_time": "5m"},
         "spark": {"master": "local[2]", "conf": {"spark.sql.shuffle.partitions": 4}},
     },
 }

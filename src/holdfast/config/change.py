@@ -109,6 +109,7 @@ _MEANINGS: Mapping[str, tuple[Effect, str]] = {
     "batch": (Effect.RESTART, "The next batch is cut by the new limits."),
     "quotas": (Effect.RESTART, "Nothing is deleted: who feeds a log that is too large waits."),
     "dead_letters": (Effect.RESTART, "Entries beyond the new bounds go, or make new ones wait, as `overflow` says."),
+    "isolation": (Effect.RESTART, "The next batch that fails is looked into within the new bounds."),
     "restarts": (Effect.RESTART, "Failures that are remembered count against the new budget."),
     "spark": (Effect.RESTART, "Spark is started anew."),
 }

@@ -65,6 +65,7 @@ class Document:
             quotas=spec.quotas.quotas(),
             dead_letters=spec.dead_letters.limits(),
             restarts=spec.restarts.budget(),
+            isolation=spec.isolation.limits(),
             spark=spec.spark.settings(),
             output_mode=spec.output_mode,
         )

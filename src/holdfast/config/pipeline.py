@@ -17,6 +17,7 @@ from holdfast.config.steps import StepBlock
 from holdfast.ledger import All, Policy, Quorum, Required
 from holdfast.log import DeadLetterLimits, Overflow
 from holdfast.model.errors import InvalidPipeline
+from holdfast.runtime.isolation import IsolationLimits
 from holdfast.runtime.plan import BatchLimits, Quotas
 from holdfast.runtime.restarts import Budget
 from holdfast.runtime.session import SparkSettings
@@ -25,6 +26,7 @@ _BATCH = BatchLimits()
 _QUOTAS = Quotas()
 _DEAD = DeadLetterLimits()
 _RESTARTS = Budget()
+_ISOLATION = IsolationLimits()
 
 
 class Metadata(Block):
@@ -111,6 +113,21 @@ class RestartsBlock(Block):
         return Budget(failures=self.failures, within=self.within)
 
 
+class IsolationBlock(Block):
+    """How much is done to find the events that make a batch fail, before the pipeline fails as a whole."""
+
+    max_rows: Whole = _ISOLATION.max_rows
+    """So many events of one batch may be given up; if more fail, the steps are wrong and not the events."""
+    max_probes: Whole = _ISOLATION.max_probes
+    """How many pieces of the batch are tried."""
+    max_time: Duration = _ISOLATION.max_time
+    """For how long."""
+
+    def limits(self) -> IsolationLimits:
+        """The value."""
+        return IsolationLimits(max_rows=self.max_rows, max_probes=self.max_probes, max_time=self.max_time)
+
+
 class CommitBlock(Block):
     """When a batch is committed, so that its source may forget it."""
 
@@ -191,6 +208,8 @@ class Spec(Block):
     """How many rows that can never be processed or delivered are kept, and how long."""
     restarts: RestartsBlock = Field(default_factory=RestartsBlock)
     """How many failures are forgiven before the pipeline is left alone."""
+    isolation: IsolationBlock = Field(default_factory=IsolationBlock)
+    """How much is done to find the events that make a batch fail."""
     spark: SparkBlock = Field(default_factory=SparkBlock)
     """Where Spark runs, and what differs from our settings of it."""
     directory: Text | None = None

@@ -13,6 +13,7 @@ from holdfast.config.schema import blocks
 from holdfast.deliver import BreakerPolicy, RetryPolicy, SinkSpec
 from holdfast.log import DeadLetterLimits
 from holdfast.model.errors import InvalidDocument
+from holdfast.runtime.isolation import IsolationLimits
 from holdfast.runtime.plan import BatchLimits, Plan, Quotas
 from holdfast.runtime.restarts import Budget
 from holdfast.runtime.session import SparkSettings
@@ -100,6 +101,9 @@ OTHERWISE: dict[str, object] = {
     "spec.dead_letters.overflow": "reject",
     "spec.restarts.failures": 4,
     "spec.restarts.within": "2h",
+    "spec.isolation.max_rows": 51,
+    "spec.isolation.max_probes": 501,
+    "spec.isolation.max_time": "6m",
     "spec.spark.master": "local[3]",
     "spec.spark.conf": {"spark.sql.shuffle.partitions": 5},
 }
@@ -166,7 +170,18 @@ def test_changing_a_key_changes_the_plan(place: str) -> None:
     assert planned(changed(place)) != planned(LEAVES[place][0])
 
 
-SETTINGS = (Plan, BatchLimits, Quotas, DeadLetterLimits, Budget, SparkSettings, SinkSpec, RetryPolicy, BreakerPolicy)
+SETTINGS = (
+    Plan,
+    BatchLimits,
+    Quotas,
+    DeadLetterLimits,
+    Budget,
+    IsolationLimits,
+    SparkSettings,
+    SinkSpec,
+    RetryPolicy,
+    BreakerPolicy,
+)
 
 
 def differing(old: object, new: object) -> Iterator[str]:
