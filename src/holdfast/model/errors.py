@@ -596,7 +596,7 @@ class NotDeterministic(ProcessError):
 
 
 class RowFailed(ProcessError):
-    """The code of a dead letter of a step, which could not take the event while the others went on. Never raised."""
+    """Raised when a step cannot take an event and the others go on; told as the code of the dead letter it becomes."""
 
     code = "HF-704"
 
