@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from urllib3 import PoolManager
 
 from holdfast.config.schema import Node, kinds, resolved, schema_of_values
 
@@ -49,6 +51,19 @@ LOG_FILES = {
     "forget_after": "2m",
     "max_open": 10,
 }
+HTTP_PUSH = {
+    "type": "http",
+    "name": "pushes",
+    "host": "localhost",
+    "port": 9000,
+    "token": "secret",
+    "headers": ["x-trace"],
+    "max_body": "1MiB",
+    "patience": "10s",
+    "max_connections": 100,
+    "linger": "20ms",
+    "keys_kept": 1000,
+}
 STDIN = {"type": "stdin", "name": "pipe", "encoding": "latin-1", "max_bytes": "64KiB"}
 _FULL: dict[str, Any] = {
     "apiVersion": "holdfast/v1",
@@ -78,6 +93,19 @@ _FULL: dict[str, Any] = {
             },
             {"type": "sqlite", "name": "local", "path": "orders.db", "table": "orders", "upsert": UPSERT, **COMMON},
             {"type": "postgres", "name": "remote", "dsn": "dbname=a", "table": "orders", "upsert": UPSERT, **COMMON},
+            {
+                "type": "http",
+                "name": "web",
+                "url": "http://host/a",
+                "body": "lines",
+                "headers": {"x-key": "one"},
+                "max_rows": 100,
+                "max_bytes": "1MiB",
+                "timeout": "10s",
+                "ca_file": "ca.pem",
+                **COMMON,
+            },
+            {"type": "console", "name": "screen", "form": "table", "max_rows": 10, **COMMON},
         ],
         "commit": {"policy": "quorum", "quorum": 2},
         "batch": {
@@ -122,7 +150,7 @@ class Spot:
 def several_sources() -> dict[str, Any]:
     """The full document, with a source of each kind."""
     document = copy.deepcopy(FULL)
-    document["spec"]["sources"] = [document["spec"].pop("source"), copy.deepcopy(LOG_FILES), copy.deepcopy(STDIN)]
+    document["spec"]["sources"] = [document["spec"].pop("source"), *copy.deepcopy([LOG_FILES, STDIN, HTTP_PUSH])]
     return document
 
 
@@ -176,8 +204,10 @@ def state(value: object) -> object:
         return [state(item) for item in value]
     if isinstance(value, np.ndarray) and value.dtype == np.uint8:
         return value.shape  # room for bytes, not yet filled
+    if isinstance(value, PoolManager):
+        return state(value.connection_pool_kw)
     if isinstance(value, Enum) or not type(value).__module__.startswith("holdfast."):
-        return getattr(value, "__qualname__", repr(value))
+        return getattr(value, "__qualname__", re.sub(r" at 0x\w+", "", repr(value)))
     names = [field.name for field in fields(value)] if is_dataclass(value) else list(vars(value))
     return type(value).__qualname__, [(name, state(getattr(value, name))) for name in names]
 

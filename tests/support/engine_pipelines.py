@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast import Accept, Pipeline
+    from holdfast.capture import Captured
     from holdfast.deliver import LaneIdentity, SinkBatch
     from holdfast.ledger import Cursors
     from holdfast.model.positions import Position
@@ -54,6 +55,13 @@ class Tap(Generator):
 
     def _due(self) -> int:
         return min(super()._due(), self.open_to - self._at)
+
+
+class Piecemeal(Generator):
+    """Orders of which every read is an append of its own, and so a chunk."""
+
+    def read(self, wait: float) -> Captured | None:
+        return super().read(wait) if wait else None
 
 
 class Watched(Sink):

@@ -1,6 +1,7 @@
 """A pipeline that takes pushes over HTTP into a SQLite table, without a JVM, to be killed and started again.
 
-A process that has imported everything forks a child for each life: it costs no start of an interpreter.
+A process that has imported everything forks a child for each life: it costs no start of an interpreter. A life can also
+be a process from the start: python -m tests.support.http_life DIRECTORY PORT.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -42,7 +44,7 @@ class Life:
 
     def __init__(self, directory: Path, port: int) -> None:
         _CONTEXT.set_forkserver_preload(["tests.support.http_life", "holdfast.capture.http.server", _OTLP])
-        self._process = _CONTEXT.Process(target=_run, args=(directory, port))
+        self._process = _CONTEXT.Process(target=_run, args=(directory, port), daemon=True)
         self._process.start()
 
     def kill(self) -> None:
@@ -90,3 +92,7 @@ def _deliver_everything(whole: Pipeline) -> None:
             return
         time.sleep(0.01)
     raise AssertionError(whole.status())
+
+
+if __name__ == "__main__":
+    _run(Path(sys.argv[1]), int(sys.argv[2]))

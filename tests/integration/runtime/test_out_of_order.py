@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.crash.orders import orders
 from tests.support.crash.reconcile import file_numbers
-from tests.support.engine_pipelines import Watched, finish, impatient, started, stored_cursors
+from tests.support.engine_pipelines import Piecemeal, Watched, finish, impatient, started, stored_cursors
 from tests.support.local_pipelines import passed
 
-from holdfast import BatchLimits, Files, Generator, Pipeline
+from holdfast import BatchLimits, Files, Pipeline
 from holdfast.checkpoint import CURSORS
 from holdfast.model.errors import CommitUnknown, Transient
 from holdfast.model.steps import Step
@@ -74,7 +74,7 @@ class World:
         self.holes: list[tuple[int, int]] = []
         self.whole = (
             Pipeline("orders", directory=directory / "pipeline")
-            .read(Generator("orders", events=EVENTS, transactions=(3, 7), chunk=READ))
+            .read(Piecemeal("orders", events=EVENTS, transactions=(3, 7), chunk=READ))
             .write(impatient("archive", self.sink, max_inflight=4))
             .batch(BatchLimits(max_events=BATCH, max_wait=timedelta(seconds=5), max_partitions=PARTITIONS))
         )

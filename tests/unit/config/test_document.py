@@ -67,17 +67,17 @@ def test_a_pipeline_without_a_source_is_told() -> None:
 
 def test_none_of_the_sinks_being_required_is_told() -> None:
     (problem,) = find_problems(text_of(without(FULL, ("spec", "commit"))))
-    assert "none of the 3 sinks is required" in problem.what
+    assert "none of the 5 sinks is required" in problem.what
 
 
 def test_a_sink_without_a_name_is_named_after_its_kind() -> None:
     plan = load(text_of(without(FULL, ("spec", "sinks", 0, "name")))).plan()
-    assert [spec.name for spec in plan.sinks] == ["files", "local", "remote"]
+    assert [spec.name for spec in plan.sinks] == ["files", "local", "remote", "web", "screen"]
 
 
 def test_a_sink_is_required_unless_it_says_otherwise() -> None:
     document = without(without(FULL, ("spec", "sinks", 0, "required")), ("spec", "sinks", 0, "on_quota"))
-    assert [spec.required for spec in load(text_of(document)).plan().sinks] == [True, False, False]
+    assert [spec.required for spec in load(text_of(document)).plan().sinks] == [True, False, False, False, False]
 
 
 def test_a_key_that_would_do_nothing_is_refused() -> None:

@@ -40,6 +40,27 @@ LOG_FILES = {
     "forget_after": "3m",
     "max_open": 20,
 }
+HTTP_PUSH = {
+    "name": "others",
+    "host": "127.0.0.2",
+    "port": 9001,
+    "token": "other",
+    "headers": ["x-other"],
+    "max_body": "2MiB",
+    "patience": "20s",
+    "max_connections": 200,
+    "linger": "30ms",
+    "keys_kept": 2000,
+}
+HTTP = {
+    "url": "http://host/b",
+    "body": "array",
+    "headers": {"x-key": "two"},
+    "max_rows": 200,
+    "max_bytes": "2MiB",
+    "timeout": "20s",
+    "ca_file": "others.pem",
+}
 SINK = {
     "name": "other",
     "required": True,
@@ -71,6 +92,7 @@ OTHERWISE: dict[str, object] = {
     **below("spec.sources.0", SOURCE),
     **below("spec.sources.1", LOG_FILES),
     **below("spec.sources.2", {"name": "other", "encoding": "utf-8", "max_bytes": "1MiB"}),
+    **below("spec.sources.3", HTTP_PUSH),
     "spec.process.0.sql": "SELECT seq FROM events",
     "spec.process.1.python": "tests.support.documents:text_of",
     "spec.process.2.filter": "seq > 1",
@@ -86,6 +108,8 @@ OTHERWISE: dict[str, object] = {
     **below("spec.sinks.0", {**SINK, "directory": "others", "format": "jsonl", "rotate_at": "1MiB", "max_inflight": 3}),
     **below("spec.sinks.1", {**SINK, **TABLE, "path": "others.db"}),
     **below("spec.sinks.2", {**SINK, **TABLE, "dsn": "dbname=b"}),
+    **below("spec.sinks.3", {**SINK, **HTTP}),
+    **below("spec.sinks.4", {**SINK, "form": "lines", "max_rows": 11}),
     "spec.commit.policy": "all",
     "spec.commit.quorum": 3,
     "spec.batch.max_events": 2000,
@@ -113,7 +137,7 @@ CHOOSING = {"apiVersion", "kind", "type"}
 """Keys with which the format or the kind is chosen: any other value is refused, or asks for other keys."""
 
 COMES_WITH: dict[str, Path] = {
-    **{f"spec.sinks.{number}.required": ("spec", "sinks", number, "on_quota") for number in range(3)},
+    **{f"spec.sinks.{number}.required": ("spec", "sinks", number, "on_quota") for number in range(5)},
     "spec.commit.policy": ("spec", "commit", "quorum"),
     "spec.process.5.parse.format": ("spec", "process", 5, "parse", "pattern"),
 }
@@ -216,8 +240,8 @@ def test_another_format_or_kind_is_refused(path: Path) -> None:
 
 def test_each_kind_is_an_adapter_of_its_own() -> None:
     plan = load(text_of(several_sources())).plan()
-    assert [source.kind for source in plan.sources] == ["generator", "files", "stdin"]
-    assert [spec.sink.kind for spec in plan.sinks] == ["files", "sqlite", "postgres"]
+    assert [source.kind for source in plan.sources] == ["generator", "files", "stdin", "http"]
+    assert [spec.sink.kind for spec in plan.sinks] == ["files", "sqlite", "postgres", "http", "console"]
 
 
 ONE_REQUIRED = without(with_value(FULL, ("spec", "sinks", 0, "required"), True), ("spec", "sinks", 0, "on_quota"))

@@ -9,8 +9,9 @@ from pydantic import Field
 from holdfast.config.sources.base import SourceBlock
 from holdfast.config.sources.files import LogFilesBlock
 from holdfast.config.sources.generator import GeneratorBlock
+from holdfast.config.sources.http import HttpPushBlock
 from holdfast.config.sources.stdin import StdinBlock
 
-AnySource = Annotated[GeneratorBlock | LogFilesBlock | StdinBlock, Field(discriminator="type")]
+AnySource = Annotated[GeneratorBlock | HttpPushBlock | LogFilesBlock | StdinBlock, Field(discriminator="type")]
 
 __all__ = ["AnySource", "SourceBlock"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.config.fields import Block, Name
 
 if TYPE_CHECKING:
-    from holdfast.capture.contract import Source
+    from holdfast.capture.contract import Input
 
 
 class SourceBlock(Block, ABC):
@@ -24,5 +24,5 @@ class SourceBlock(Block, ABC):
         return self.name or self.type
 
     @abstractmethod
-    def source(self) -> Source:
+    def source(self) -> Input:
         """The adapter. Its client library is imported here and not before; nothing is opened."""
