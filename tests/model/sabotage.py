@@ -94,7 +94,7 @@ SABOTAGES: dict[str, Sabotage] = {
     "a new sink gets nothing old": Sabotage(
         "NoBatchLeftBehind",
         Ledger,
-        "_open_lane",
+        "_begin_lane",
         "batches = self.batches.after(start.delivered)",
         "batches = self.batches.after(self.batches.last_oseq)",
         CHANGE,
