@@ -137,7 +137,8 @@ class LogFiles(Source):
             if pieces:
                 return self._captured(pieces)
             if self._follow is Follow.TO_THE_END and not self._has_more():
-                self._is_finished = True
+                self._watch.scan(now)
+                self._is_finished = not self._has_more()
             if now >= until or self._is_finished:
                 return None
             self._sleep(min(_PAUSE, until - now))
@@ -173,8 +174,7 @@ class LogFiles(Source):
 
     def _is_at_rest(self, tail: Tail, now: float) -> bool:
         """Whether what has no newline yet is given out as it is."""
-        is_last = self._follow is Follow.TO_THE_END and tail.is_behind and not tail.has_news()
-        return is_last or tail.is_at_rest(now, self._idle)
+        return tail.is_at_rest(now, self._idle) if self._follow is Follow.FOREVER else tail.has_rest()
 
     def _taken(self, tail: Tail, now: float) -> Piece | None:
         try:
@@ -197,7 +197,7 @@ class LogFiles(Source):
         return piece
 
     def _has_more(self) -> bool:
-        return any(tail.is_behind for tail in self._watch.tails)
+        return self._watch.undecided > 0 or any(tail.is_behind for tail in self._watch.tails)
 
     def _captured(self, pieces: list[Piece]) -> Captured:
         places = places_in_files(self.name, pieces)

@@ -15,6 +15,7 @@ from holdfast.model.encoding import Encoding
 from holdfast.model.errors import InvalidSource
 from holdfast.model.positions import FilesPosition, Seq
 from tests.support.following import LONG, Following, file_of, headers
+from tests.support.mounts import small_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,6 +154,22 @@ def test_two_names_of_one_file_are_one_file(follow: Follows, log: Path) -> None:
     os.link(log, f"{log}.hard")
     Path(f"{log}.soft").symlink_to(log)
     assert follow().lines() == [b"one"]
+
+
+@pytest.mark.req("G4")
+def test_two_devices_have_the_same_inodes(follow: Follows, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "one") as one, small_disk(tmp_path / "two") as two:
+        append(one / "a.log", b"one\n")
+        append(two / "a.log", b"two\n")
+        if (one / "a.log").stat().st_ino != (two / "a.log").stat().st_ino:
+            pytest.skip("here they have not")
+        following = follow("*/a.log")
+        assert sorted(following.lines()) == [b"one", b"two"]
+        append(one / "a.log", b"more\n")
+        append(two / "a.log", b"also\n")
+        following.restart()
+        assert sorted(following.lines()) == [b"also", b"more"]
+        following.close()
 
 
 # Rotation
@@ -379,17 +396,20 @@ def test_a_line_without_a_newline_is_captured_when_the_file_is_at_rest(follow: F
 
 
 @pytest.mark.req("G8")
-def test_files_that_are_read_to_their_end_are_read_whole(tmp_path: Path) -> None:
-    append(tmp_path / "a.log", b"one\ntwo")
-    append(tmp_path / "b.log", b"three\n")
-    source = LogFiles(tmp_path / "*.log", follow=Follow.TO_THE_END)
+@pytest.mark.parametrize("max_open", [1, 100])
+def test_files_that_are_read_to_their_end_are_read_whole(tmp_path: Path, max_open: int) -> None:
+    for number in range(5):
+        append(tmp_path / f"{number}.log", b"first of %d\nlast of %d" % (number, number))
+    source = LogFiles(tmp_path / "*.log", follow=Follow.TO_THE_END, max_open=max_open)
     source.open(None)
     found: list[bytes] = []
     while not source.finished:
         if (captured := source.read(0.01)) is not None:
             found += captured.events["payload"].to_pylist()
     source.close()
-    assert sorted(found) == [b"one", b"three", b"two"]
+    assert sorted(found) == sorted(
+        b"%s of %d" % (which, number) for which in (b"first", b"last") for number in range(5)
+    )
 
 
 @pytest.mark.req("M22", "G12")

@@ -14,11 +14,18 @@ import zlib
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+DEVICE = 2**44
+"""Inodes are below it, with very few exceptions, and devices are counted in it."""
 LONGEST_HEAD = 2**16
 _MAGIC = b"\x1f\x8b"
 _STRIDE = 2**20
 _LOOK_BACK = 8
 """So much before the byte that is read can be asked for again, even where there is no going back."""
+
+
+def inode_of(found: os.stat_result) -> int:
+    """The inode of a file in one number with the device that it is on, as two devices have the same inodes."""
+    return (found.st_dev * DEVICE ^ found.st_ino) % 2**64
 
 
 class Content(ABC):
@@ -31,7 +38,7 @@ class Content(ABC):
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self.inode = os.fstat(descriptor).st_ino
+        self.inode = inode_of(os.fstat(descriptor))
 
     @abstractmethod
     def read(self, offset: int, into: memoryview) -> int:

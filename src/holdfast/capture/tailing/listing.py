@@ -9,6 +9,8 @@ from glob import iglob
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.capture.tailing.content import DEVICE, inode_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -17,6 +19,7 @@ class Signature(NamedTuple):
     """What changes when a file does."""
 
     inode: int
+    """Its `inode_of`."""
     size: int
     changed: int
 
@@ -61,13 +64,15 @@ def signature_of(path: str) -> Signature | None:
         found = os.stat(path)  # noqa: PTH116 (there may be thousands)
     except OSError:
         return None
-    return Signature(found.st_ino, found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+    return Signature(inode_of(found), found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 def _listed(directory: str, names: tuple[str, ...], inodes: frozenset[int]) -> Iterator[Found]:
+    numbers = {inode % DEVICE for inode in inodes}
     try:
         with os.scandir(directory) as entries:
-            paths = [entry.path for entry in entries if entry.inode() in inodes or entry.name.startswith(names)]
+            near = [entry for entry in entries if entry.inode() in numbers or entry.name.startswith(names)]
+            paths = [entry.path for entry in near]
     except OSError:
         return
     for path in sorted(paths):

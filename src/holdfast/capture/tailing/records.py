@@ -52,14 +52,6 @@ class Framing:
         ends = self._line_ends(block)
         return bool(self._matches(block, ends[:1] if len(ends) else np.array([len(block)]))[0])
 
-    def is_line_end(self, before: bytes, offset: int) -> bool:
-        """Whether a line begins at this byte of a file, given some bytes before it."""
-        return offset == 0 or before.endswith(self.encoding.newline) or self._is_mark(before, offset)
-
-    def _is_mark(self, before: bytes, offset: int) -> bool:
-        mark = self.encoding.mark
-        return bool(mark) and offset == len(mark) and before.endswith(mark)
-
     def _line_ends(self, block: Bytes) -> Places:
         unit = _UNITS.get(self.encoding)
         if unit is None:

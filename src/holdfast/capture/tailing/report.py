@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 log = logging.getLogger("holdfast.capture.files")
 
@@ -72,8 +72,12 @@ class Report:
         self.problems[path] = why
 
     def mended(self, path: str) -> None:
-        """A file can be read again, or is no more."""
+        """A file can be read again."""
         self.problems.pop(path, None)
+
+    def forget_problems(self, paths: Collection[str]) -> None:
+        """Only these files are there any more."""
+        self.problems = {path: why for path, why in self.problems.items() if path in paths}
 
     def decided(self, what: str, path: str, number: int | None) -> None:
         """A file was recognised."""

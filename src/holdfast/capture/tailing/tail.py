@@ -52,6 +52,7 @@ class Tail:
         """From when on it was not known where its content is."""
         self.trouble = Trouble()
         self.active = now
+        self._at = at
         self._window = max(window, at.fingerprint.length)
         self._fingerprint = at.fingerprint
         self._head = b""
@@ -64,7 +65,10 @@ class Tail:
     @property
     def at(self) -> FilePosition:
         """Where it stands."""
-        return FilePosition(self._fingerprint, self.inode, self.offset)
+        known = self._at
+        if (known.fingerprint, known.inode, known.offset) != (self._fingerprint, self.inode, self.offset):
+            self._at = FilePosition(self._fingerprint, self.inode, self.offset)
+        return self._at
 
     @property
     def head(self) -> bytes:
@@ -164,8 +168,12 @@ class Tail:
 
     def is_at_rest(self, now: float, idle: float) -> bool:
         """Whether what has no newline is to be given out as it is."""
-        has_rest = self.content is not None and (self.content.size or 0) > self.offset
-        return has_rest and self._rest.is_end(now, idle)
+        return self.has_rest() and self._rest.is_end(now, idle)
+
+    def has_rest(self) -> bool:
+        """Whether it has something without a newline, and nothing else."""
+        size = None if self.content is None else self.content.size
+        return size is not None and size > self.offset and not self.has_news()
 
     def rest(self) -> None:
         """After it was read: nothing more will come from a compressed file that was read to its end."""
@@ -216,10 +224,11 @@ class Tail:
             raise Replaced
 
     def _begins_record(self, content: Content, framing: Framing, data: npt.NDArray[np.uint8]) -> bool:
-        width = 4
-        start = max(self.offset - width, 0)
-        before = content.at(start, self.offset - start)
-        return framing.is_line_end(before, self.offset) and (self.offset == 0 or framing.is_first(data))
+        if self.number is None:
+            return True
+        width = len(framing.encoding.newline)
+        before = content.at(self.offset - width, width)
+        return before == framing.encoding.newline and framing.is_first(data)
 
     def _advance(self, count: int) -> None:
         self.offset += count

@@ -77,6 +77,8 @@ class Watch:
     def __init__(self, watching: Watching, report: Report) -> None:
         self.tails: list[Tail] = []
         self.begun = 0
+        self.undecided = 0
+        """How many files the last scan left for the next one."""
         self._how = watching
         self._report = report
         self._copies: dict[int, _Copy] = {}
@@ -110,9 +112,12 @@ class Watch:
             listed = {found.signature.inode for found in wanted}
             unknown += self._attach([found for found in near if found.signature.inode not in listed], now)
         questions = [found for found in unknown if not self._is_known_copy(found)]
-        self._recognise(questions[: self._how.max_open], now)
+        asked = questions[: self._how.max_open]
+        self.undecided = len(questions) - len(asked)
+        self._recognise(asked, now)
         self._forget(now)
         self._close_some()
+        self._report.forget_problems({found.path for found in wanted} | {tail.path for tail in self.tails})
 
     def _attach(self, listed: Sequence[Found], now: float) -> list[Found]:
         """Attach the files whose inode is known; the others are left."""
@@ -181,6 +186,7 @@ class Watch:
             return known
         if judged.verdict is Verdict.COPY and known is not None and found.is_wanted:
             self._copies[found.signature.inode] = _Copy(found.signature, known)
+        self.undecided += judged.verdict is Verdict.LATER
         return None
 
     def _begin(self, found: Found, content: Content, now: float) -> Tail | None:
