@@ -12,7 +12,7 @@ from pathlib import Path
 
 from holdfast.model.steps import Step
 from tests.crash.killing import Campaign
-from tests.support.crash.matrix import Cell, Loss, When, played, times_reached
+from tests.support.crash.matrix import Cell, Loss, moments, played, times_reached
 from tests.support.crash.zygote import Zygote
 from tests.support.powerloss import compiled
 
@@ -46,7 +46,8 @@ def matrix(scratch: Path) -> list[str]:
         reached = times_reached(zygote, uninterrupted)
         for step in Step:
             cells = {
-                loss: [_played(zygote, scratch, Cell(step, when, loss), reached) for when in When] for loss in Loss
+                loss: [_played(zygote, scratch, Cell(step, when, loss), reached) for when in moments(step)]
+                for loss in Loss
             }
             rows.append(f"| `{step.value}` | {' · '.join(cells[Loss.PROCESS])} | {' · '.join(cells[Loss.POWER])} |")
             print(rows[-1], flush=True)

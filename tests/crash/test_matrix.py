@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.model.steps import Step
-from tests.support.crash.matrix import Cell, Loss, When, played, times_reached
+from tests.support.crash.matrix import Cell, Loss, When, moments, played, times_reached
 from tests.support.crash.zygote import Zygote
 from tests.support.powerloss import compiled
 
@@ -34,9 +34,11 @@ def reached(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 @pytest.mark.req("D1", "X5")
-@pytest.mark.parametrize("when", When, ids=lambda when: when.value)
-@pytest.mark.parametrize("loss", Loss, ids=lambda loss: loss.value)
-@pytest.mark.parametrize("step", Step, ids=lambda step: step.value)
+@pytest.mark.parametrize(
+    ("step", "loss", "when"),
+    [(step, loss, when) for step in Step for loss in Loss for when in moments(step)],
+    ids=lambda given: given.value,
+)
 def test_nothing_is_lost_or_doubled(
     zygote: Zygote, tmp_path: Path, step: Step, loss: Loss, when: When, reached: dict[str, int]
 ) -> None:

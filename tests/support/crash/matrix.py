@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from holdfast.model.steps import Step
 from tests.support.crash import orders
 from tests.support.crash.reconcile import Verdict, reconcile
 from tests.support.crash.zygote import Run, Zygote
@@ -13,8 +14,6 @@ from tests.support.powerloss import Disk
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from holdfast.model.steps import Step
 
 
 class When(Enum):
@@ -41,6 +40,11 @@ class Cell:
     loss: Loss
     bug: str | None = None
     """The bug of `tests.support.crash.bugs` that the process has, in all its lives."""
+
+
+def moments(step: Step) -> list[When]:
+    """Which times a step can be reached: the dead letters of a run lie in one file, and it is removed once."""
+    return [when for when in When if step is not Step.DEAD_LETTER_TRIMMED or when is not When.SECOND]
 
 
 class NotReached(Exception):
