@@ -8,6 +8,7 @@ is `holdfast run pipeline.yaml`, but for what runs the steps.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = """\
 apiVersion: holdfast/v1
 kind: Pipeline
@@ -101,6 +103,7 @@ def running(directory: Path, *options: object, text: str = DOCUMENT) -> Iterator
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.support.command_line", "run", "--output", "json", *map(str, options)],
         cwd=directory,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
         stdout=subprocess.PIPE,
         text=True,
     )
