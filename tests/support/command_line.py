@@ -53,7 +53,7 @@ class Ended:
 
 
 def holdfast(
-    *arguments: object, directory: Path, timeout: float = 60, environment: dict[str, str] | None = None
+    *arguments: object, directory: Path, timeout: float = 100, environment: dict[str, str] | None = None
 ) -> Ended:
     """Run a command to its end."""
     done = subprocess.run(
