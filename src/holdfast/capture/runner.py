@@ -141,9 +141,7 @@ class Capture:
                 if self.source.finished or self._has_reached(is_dry):
                     self._state = CaptureState.FINISHED
                     return
-                read = self._read()
-                self._take(read)
-                is_dry = not read
+                is_dry = not self._read_on()
         except (SourceUnavailable, LogFull, LogReadOnly, LogUnavailable) as error:
             self.source.close()
             self._retry_after(error)
@@ -164,9 +162,17 @@ class Capture:
         """Whether everything that was available is read at this position."""
         return self._latest is not None and position.at_or_after(self._latest)
 
-    def _read(self) -> list[Captured]:
-        """Wait for the first events, and take in what is there behind them."""
+    def _read_on(self) -> bool:
+        """Take in what there is, also when the source breaks off behind it; False if there was nothing."""
         read: list[Captured] = []
+        try:
+            self._gather(read)
+        finally:
+            self._take(read)
+        return bool(read)
+
+    def _gather(self, read: list[Captured]) -> None:
+        """Wait for the first events, and read what is there behind them."""
         size = 0
         until = time.monotonic() + self._poll
         captured = self.source.read(self._poll)
@@ -177,7 +183,6 @@ class Capture:
             if is_all or size >= _MUCH or time.monotonic() >= until or self._stop.is_set():
                 break
             captured = self.source.read(0)
-        return read
 
     def _take(self, read: list[Captured]) -> None:
         if read:

@@ -61,7 +61,7 @@ def test_every_chunk_has_the_position_after_its_last_event_also_when_files_take_
     offsets, places, after = {1: 0, 2: 0, 3: 0}, [], []
     for number, lines in runs:
         for _ in range(lines):
-            places.append(f"{number}:{offsets[number]}-{offsets[number] + 2}")
+            places.append(f"{number}:{offsets[number]}")
             offsets = {**offsets, number: offsets[number] + 2}
             after.append(
                 FilesPosition(3, tuple((n, FilePosition(Fingerprint("aa", 1), 7, o)) for n, o in offsets.items()))

@@ -108,27 +108,18 @@ def _whole_characters(line: bytes, encoding: Encoding) -> bytes:
 
 
 def places_in_files(source: str, pieces: Sequence[Piece]) -> Places:
-    """The id and the position, `number:start-end`, of each record of a file.
+    """The id and the position of each record of a file: the position is where it begins, `number:byte`.
 
-    The position is cut out of the id, which is cheaper than to write it twice. Where a record ends the next one begins,
-    so every byte is written as text only once.
+    The position is cut out of the id, which is cheaper than to write it twice.
     """
     before, after = (text.encode() for text in event_id_around(source))
-    parts = _parts_of_one(before, pieces[0]) if len(pieces) == 1 else _parts_of_many(before, pieces)
-    ids = pc.binary_join_element_wise(*parts, after, b"")
+    starts = _text(np.concatenate([np.concatenate(([0], piece.ends[:-1])) + piece.start for piece in pieces]))
+    if len(pieces) == 1:
+        ids = pc.binary_join_element_wise(b"%s%d:" % (before, pieces[0].number), starts, after, b"")
+    else:
+        numbers = _text(np.repeat([piece.number for piece in pieces], [len(piece.ends) for piece in pieces]))
+        ids = pc.binary_join_element_wise(before, numbers, b":", starts, after, b"")
     return ids.view(pa.string()), pc.binary_slice(ids, len(before), -len(after)).view(pa.string())
-
-
-def _parts_of_one(before: bytes, piece: Piece) -> list[bytes | pa.BinaryArray]:
-    bounds = _text(np.concatenate(([0], piece.ends)) + piece.start)
-    return [b"%s%d:" % (before, piece.number), bounds.slice(0, len(piece.ends)), b"-", bounds.slice(1)]
-
-
-def _parts_of_many(before: bytes, pieces: Sequence[Piece]) -> list[bytes | pa.BinaryArray]:
-    numbers = np.repeat([piece.number for piece in pieces], [len(piece.ends) for piece in pieces])
-    starts = np.concatenate([np.concatenate(([0], piece.ends[:-1])) + piece.start for piece in pieces])
-    ends = np.concatenate([piece.ends + piece.start for piece in pieces])
-    return [before, _text(numbers), b":", _text(starts), b"-", _text(ends)]
 
 
 def _text(numbers: npt.NDArray[np.int64]) -> pa.BinaryArray:

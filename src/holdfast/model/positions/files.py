@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,18}")
 _TEXT = re.compile(r"([0-9]{1,19});(.*)")
-_ROW = re.compile(r"([1-9][0-9]{0,18}):([0-9]{1,19})-([0-9]{1,19})")
+_ROW = re.compile(r"([1-9][0-9]{0,18}):([0-9]{1,19})")
 
 
 @final
@@ -54,15 +54,17 @@ class FilesPosition(Position):
         return order_of_containment(covers=_covers(self, other), covered=_covers(other, self))
 
     def at_row(self, rows: Places, row: int) -> FilesPosition:
-        """Where the source stood after an event, which names its file and the bytes it took: `number:start-end`."""
+        """Where the source stood after an event.
+
+        An event says in which file and at which byte it begins, `number:byte`. So a file stands where the next event of
+        it begins, and one of which no more came where it stands now.
+        """
         offsets: dict[int, int] = {}
         at = row + 1
         while at < len(rows):
-            number, start, _ = _read_row(rows[at])
+            number, start = _read_row(rows[at])
             offsets.setdefault(number, start)
             at = rows.alike_until(at, f"{number}:")
-        number, _, end = _read_row(rows[row])
-        offsets[number] = end
         known = dict(self.files)
         if unknown := offsets.keys() - known.keys():
             raise invalid(self.kind, f"an event is of the file {min(unknown)}, which is not among the files")
@@ -111,8 +113,8 @@ def _entry(number: object, at: str) -> tuple[int, FilePosition]:
     return int(number), FilePosition.from_text(at)
 
 
-def _read_row(text: str) -> tuple[int, int, int]:
+def _read_row(text: str) -> tuple[int, int]:
     match = _ROW.fullmatch(text)
     if match is None:
-        raise invalid(FilesPosition.kind, f"{shown(text)} is not of the form `number:start-end`")
-    return int(match[1]), int(match[2]), int(match[3])
+        raise invalid(FilesPosition.kind, f"{shown(text)} is not of the form `number:byte`")
+    return int(match[1]), int(match[2])
