@@ -1,26 +1,21 @@
 """Runs a pipeline of scripts to its end, through every crash that stands in them.
 
-A crash is played within this process. From the moment of a `Crash` every durable step of the pipeline fails, so what is
-on disk stays as it was; then the pipeline is ended and started again over it. How far the rows before the crash have
-come by then is left to the threads, unless a `Delivered` stands there too.
+A crash is played within this process. From the moment of a `Crash` every durable step of the pipeline fails as if
+another owner had taken over, so nothing is written any more, not even how it ended; then it is started again. How far
+the rows before the crash have come by then is left to the threads, unless a `Delivered` stands there too.
 """
 
 from __future__ import annotations
 
-import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.runtime.pipeline import Pipeline, Until
-from holdfast.runtime.restarts import Budget
 from holdfast.testing.driver import LocalProcessor
 from holdfast.testing.recording import RecordingSink, Vault
-from holdfast.testing.script import Death, Script, rows_of
+from holdfast.testing.script import Script, died, rows_of
 
 if TYPE_CHECKING:
     from holdfast.testing.driver import Transform
-
-_ENDLESS = Budget(failures=sys.maxsize)
 
 
 class NotPlayed(AssertionError):
@@ -31,8 +26,7 @@ def play(pipeline: Pipeline, *, transform: Transform = rows_of, patience: float 
     """Run the pipeline until its sinks have everything, starting it again after every crash of its scripts.
 
     Returns what each recording sink holds, by the name of its lane. Raises what ended the pipeline if that was no
-    crash. No JVM is needed: the steps of the pipeline are not taken, `transform` is in their place. Crashes do not
-    use up the restarts that the pipeline allows itself.
+    crash. No JVM is needed: the steps of the pipeline are not taken, `transform` is in their place.
 
         script = Script([{"n": 1}, {"n": 2}, Delivered(), Crash(), Tx([{"n": 3}, Crash(), {"n": 4}])])
         sinks = play(Pipeline("numbers", directory=tmp_path).read(script).write(RecordingSink()))
@@ -40,7 +34,7 @@ def play(pipeline: Pipeline, *, transform: Transform = rows_of, patience: float 
 
     :param patience: seconds that one life of the process may take.
     """
-    player = _Player(pipeline.restarts(_ENDLESS), transform, patience)
+    player = _Player(pipeline, transform, patience)
     while player.lives_until_a_crash():
         pass
     player.check_that_all_was_played()
@@ -65,13 +59,13 @@ class _Player:
         for script in self._scripts:
             script.begin()
         if not self._pipeline.wait(until=Until.CAUGHT_UP, timeout=self._patience):
-            self._stop()
+            self._pipeline.stop()
             failure = self._processor.failure() if self._processor else None
             raise NotPlayed(f"The pipeline has not come to an end within {self._patience} s.") from failure
         if not self._is_dead:
             self._pipeline.drain(within=self._patience)
             return False
-        self._stop()
+        self._pipeline.stop()
         if any(script.is_read_on for script in self._scripts):
             raise NotPlayed("A crash was swallowed: the pipeline went on reading after it.")
         return True
@@ -87,12 +81,8 @@ class _Player:
 
     def _fail_after_death(self, step: str, /) -> None:
         if self._is_dead:
-            raise Death(f"The process died before {step}.")
+            raise died(step)
 
     def _new_processor(self) -> LocalProcessor:
         self._processor = LocalProcessor(self._transform, hook=self._fail_after_death)
         return self._processor
-
-    def _stop(self) -> None:
-        with suppress(Death):
-            self._pipeline.stop()

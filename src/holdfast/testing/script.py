@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from holdfast.capture.contract import Captured, Source
 from holdfast.model.envelope import CAPTURED, Op, event_id
-from holdfast.model.errors import InvalidSource
+from holdfast.model.errors import HoldfastError, InvalidSource, LogFenced, SinkFenced
 from holdfast.model.positions import Seq
 
 if TYPE_CHECKING:
@@ -47,10 +47,6 @@ class Tx:
     """Rows of one transaction. The process may die between them too."""
 
     rows: Sequence[Row | Crash]
-
-
-class Death(BaseException):
-    """The process is gone. Nobody handles it on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +125,14 @@ class Script(Source):
             return None
         if self.is_dead:
             self.is_read_on = True
-            raise Death(f"The script {self.name!r} is read on although the process died at row {self._at}.")
+            raise died(f"row {self._at} of {self.name!r} was to be read")
         if not self._may_go_on(wait):
             return None
         if self._crashes[self._at]:
             self._crashes[self._at] -= 1
             self.is_dead = True
         if self._at == len(self._lines):
-            raise Death(f"The script {self.name!r} ends with the death of the process.")
+            raise died(f"the script {self.name!r} ended")
         self._at += 1
         return Captured(self._event(self._at, self._lines[self._at - 1]), Seq(self._at))
 
@@ -190,6 +186,12 @@ class Script(Source):
             "position": str(Seq(number)),
         }
         return pa.RecordBatch.from_pylist([event], schema=CAPTURED)
+
+
+def died(before: str) -> HoldfastError:
+    """What ends whoever goes on after the death of the process: it owns nothing any more, and writes nothing."""
+    kind = SinkFenced if before.startswith("sink.") else LogFenced
+    return kind(f"The process died before {before}.", remedy="Start it again.")
 
 
 def rows_of(events: pa.Table) -> pa.Table:
