@@ -6,9 +6,10 @@ no longer fits the code fails instead of being found harmless.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from holdfast.log.outbox_index import State
     from holdfast.log.segment import Piece, Place
     from holdfast.log.slices import Range
+    from holdfast.process.guarding import FailedRow
 
 Plant = Callable[[], None]
 
@@ -230,15 +232,26 @@ def cursors_durable_by_word() -> None:
 
 
 def dead_letters_after_the_cursor() -> None:
-    """Refused rows are recorded once the cursor has passed them."""
+    """Refused rows are recorded once the cursor has passed them.
+
+    In the first life the step's first dead letter is followed by the table's: the step waits for it with its second.
+    """
     late: list[Callable[[], object]] = []
-    record, resolve = LaneDeadLetters.record, Worker._resolve
+    recorded, buried = Event(), Event()
+    record, resolve, bury = LaneDeadLetters.record, Worker._resolve, Undertaker.bury
 
     def resolve_then_record(self: Worker, job: Job, attempt: Attempt) -> None:
         resolve(self, job, attempt)
         _wait_until_the_cursor_is_written(self, job)
         while late:
             late.pop()()
+            recorded.set()
+
+    def bury_behind_the_table(self: Undertaker, plan: Plan, failed: Sequence[FailedRow]) -> None:
+        assert not buried.is_set() or recorded.wait(30)
+        bury(self, plan, failed)
+        if plan.batch_id == 0:
+            buried.set()
 
     def postpone(*args: Any, **how: Any) -> frozenset[int]:
         late.append(lambda: record(*args, **how))
@@ -247,6 +260,7 @@ def dead_letters_after_the_cursor() -> None:
     put(LaneDeadLetters, "record", postpone)
     put(Conductor, "_see_that_rows_are_dead_letters", lambda *_: None)
     put(Worker, "_resolve", resolve_then_record)
+    put(Undertaker, "bury", bury_behind_the_table)
 
 
 def goes_on_behind_a_failed_batch() -> None:
