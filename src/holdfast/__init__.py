@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from holdfast.capture import Follow, Generator, HttpPush, LogFiles, Pace, Stdin
     from holdfast.deliver import SinkSpec
     from holdfast.ledger import All, Quorum, Required
+    from holdfast.log import DeadLetterLimits, Keep, Overflow
     from holdfast.model import Encoding, HoldfastError
     from holdfast.process import (
         batches,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         sql,
     )
     from holdfast.runtime.ground import Accept
+    from holdfast.runtime.isolation import IsolationLimits
     from holdfast.runtime.lifecycle import State
     from holdfast.runtime.owner import Takeover
     from holdfast.runtime.pipeline import Pipeline, Until
@@ -41,6 +43,7 @@ _HOMES = {
     "holdfast.capture": ("Follow", "Generator", "HttpPush", "LogFiles", "Pace", "Stdin"),
     "holdfast.deliver": ("SinkSpec",),
     "holdfast.ledger": ("All", "Quorum", "Required"),
+    "holdfast.log": ("DeadLetterLimits", "Keep", "Overflow"),
     "holdfast.model": ("Encoding", "HoldfastError"),
     "holdfast.process": (
         "batches",
@@ -56,6 +59,7 @@ _HOMES = {
         "sql",
     ),
     "holdfast.runtime.ground": ("Accept",),
+    "holdfast.runtime.isolation": ("IsolationLimits",),
     "holdfast.runtime.lifecycle": ("State",),
     "holdfast.runtime.owner": ("Takeover",),
     "holdfast.runtime.pipeline": ("Pipeline", "Until"),
@@ -84,6 +88,7 @@ __all__ = [
     "Budget",
     "Console",
     "ConsoleForm",
+    "DeadLetterLimits",
     "Encoding",
     "Files",
     "Follow",
@@ -93,7 +98,10 @@ __all__ = [
     "Http",
     "HttpBody",
     "HttpPush",
+    "IsolationLimits",
+    "Keep",
     "LogFiles",
+    "Overflow",
     "Pace",
     "Pipeline",
     "PipelineStatus",

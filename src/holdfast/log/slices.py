@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,17 +60,11 @@ def _within(chunks: Sequence[Chunk], seqs: Sequence[int]) -> list[int]:
 
 
 def grouped(chunks: Sequence[Chunk], goal: int) -> Iterator[list[Chunk]]:
-    """Consecutive chunks in groups of about `goal` bytes."""
-    group: list[Chunk] = []
-    size = 0
-    for chunk in chunks:
-        if group and size + chunk.length / 2 > goal:
-            yield group
-            group, size = [], 0
-        group.append(chunk)
-        size += chunk.length
-    if group:
-        yield group
+    """Consecutive chunks in groups of about `goal` bytes, and no more groups than of that size would hold them all."""
+    ends = accumulate(chunk.length for chunk in chunks)
+    placed = [(int((end - chunk.length / 2) // goal), chunk) for chunk, end in zip(chunks, ends, strict=True)]
+    for _, group in groupby(placed, key=itemgetter(0)):
+        yield [chunk for _, chunk in group]
 
 
 def _without(events: pa.RecordBatch, skipped: Sequence[int]) -> pa.RecordBatch:

@@ -11,6 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from holdfast.log.values import Keep
 from holdfast.model.positions import earliest
 from holdfast.runtime.relief import Relief
 
@@ -108,7 +109,14 @@ class Keeper:
         if through > retained.held_by.get("spark", 0):
             inbox.set_cursor("spark", through)
         if through >= retained.first_seq:
-            inbox.trim()
+            inbox.trim(keep=self._kept(retained.nbytes))
+
+    def _kept(self, used: int) -> Keep:
+        """What is to be kept although it was read; a capture that waits for room is left half of the quota."""
+        quota, keep = self._ground.plan.quotas.inbox, self._ground.plan.keep
+        if quota is None or used < quota or keep == Keep():
+            return keep
+        return Keep(nbytes=quota // 2)
 
     def _done_through(self, inbox: str, newest: Published, used: int) -> int:
         """How far an inbox is not needed any more. What is kept for older copies gives way to a capture that waits."""

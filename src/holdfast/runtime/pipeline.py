@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from holdfast.capture.contract import Input
     from holdfast.deliver import Sink
     from holdfast.ledger import Policy, StopRecord
-    from holdfast.log import DeadLetterLimits
+    from holdfast.log import DeadLetterLimits, Keep
     from holdfast.process.steps import Step
     from holdfast.runtime.isolation import IsolationLimits
     from holdfast.runtime.restarts import Budget
@@ -94,6 +94,10 @@ class Pipeline:
     def quotas(self, quotas: Quotas) -> Pipeline:
         """Bound the disk that the logs use."""
         return self._with(_options={**self._options, "quotas": quotas})
+
+    def keep(self, keep: Keep) -> Pipeline:
+        """Let the inboxes keep more than is needed, so that one can go back."""
+        return self._with(_options={**self._options, "keep": keep})
 
     def dead_letters(self, limits: DeadLetterLimits) -> Pipeline:
         """Bound the dead letters."""

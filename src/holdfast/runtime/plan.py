@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.ledger import Policy, Required
-from holdfast.log import DeadLetterLimits
+from holdfast.log import DeadLetterLimits, Keep
 from holdfast.model.errors import InvalidPipeline
 from holdfast.process.steps import Step
 from holdfast.runtime.isolation import IsolationLimits
@@ -39,6 +39,8 @@ class BatchLimits:
     """Whether a batch always holds whole transactions, however large they are."""
     max_partitions: int = field(default_factory=lambda: os.cpu_count() or 1)
     """How many tasks of Spark read a large batch; a small one is read by one."""
+    partition_bytes: int = 32 * _MIB
+    """How much one task reads before another one helps: as few tasks as the size needs, because each costs time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Plan:
     policy: Policy = field(default_factory=Required)
     batch: BatchLimits = field(default_factory=BatchLimits)
     quotas: Quotas = field(default_factory=Quotas)
+    keep: Keep = field(default_factory=Keep)
+    """What the inboxes keep longer than it is needed, for a rollback or an older copy of Spark's checkpoint."""
     dead_letters: DeadLetterLimits = field(default_factory=DeadLetterLimits)
     restarts: Budget = field(default_factory=Budget)
     isolation: IsolationLimits = field(default_factory=IsolationLimits)
@@ -80,8 +84,14 @@ class Plan:
             _check_names(what, names)
         if not self.sources or not self.sinks:
             raise _invalid(f"Pipeline {self.name!r} has no {'source' if not self.sources else 'sink'}.", "Add one.")
-        if self.batch.max_events < 1 or self.batch.max_bytes < 1:
+        if min(self.batch.max_events, self.batch.max_bytes, self.batch.partition_bytes) < 1:
             raise _invalid(f"{self.batch} admits nothing.", "Give limits from 1 on.")
+        kept, quota = self.keep.nbytes, self.quotas.inbox
+        if kept is not None and quota is not None and kept > quota // 2:
+            raise _invalid(
+                f"An inbox is to keep {kept} bytes, but capture waits once it holds {quota}.",
+                "Keep at most half of the quota, or raise it.",
+            )
 
 
 def _check_names(what: str, names: Sequence[str]) -> None:

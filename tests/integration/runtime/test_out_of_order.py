@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from threading import Lock
@@ -22,12 +21,9 @@ from holdfast.model.steps import Step
 from holdfast.testing import LocalProcessor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from holdfast.deliver import SinkBatch
-    from holdfast.runtime.processor import Work
-    from holdfast.runtime.publisher import Publisher
 
 EVENTS = 2000
 READ, BATCH = 25, 100
@@ -56,14 +52,6 @@ class Unsteady:
             return self._random.uniform(0, 0.08), self._random.random() < 0.2
 
 
-class Partitioned(LocalProcessor):
-    """Reads every chunk of a batch as a partition of its own, as Spark does when batches are large."""
-
-    def start(self, work: Work, publisher: Callable[[str, bool], Publisher]) -> None:
-        reading = replace(work.reading, partition_bytes=1)
-        super().start(replace(work, reading=reading), publisher)
-
-
 class World:
     """The pipeline, and a look into its files whenever cursors were stored."""
 
@@ -76,11 +64,18 @@ class World:
             Pipeline("orders", directory=directory / "pipeline")
             .read(Piecemeal("orders", events=EVENTS, transactions=(3, 7), chunk=READ))
             .write(impatient("archive", self.sink, max_inflight=4))
-            .batch(BatchLimits(max_events=BATCH, max_wait=timedelta(seconds=5), max_partitions=PARTITIONS))
+            .batch(
+                BatchLimits(
+                    max_events=BATCH,
+                    max_wait=timedelta(seconds=5),
+                    max_partitions=PARTITIONS,
+                    partition_bytes=1,  # every chunk is a partition, as of a batch that is large
+                )
+            )
         )
 
     def run(self) -> None:
-        with started(self.whole, processor=lambda: Partitioned(orders), hook=self.look):
+        with started(self.whole, processor=lambda: LocalProcessor(orders), hook=self.look):
             finish(self.whole, within=40)
 
     def look(self, step: str, /) -> None:
