@@ -319,6 +319,9 @@ class World:
         self.last_stop = self.ledger.force_stop()
         if dict(self.last_stop.abandoned) != owed:
             raise Violation(f"DrainCompleteness: {owed} was unresolved, {self.last_stop.abandoned} is listed")
+        again = {name: self._answered_above(name) for name in self.base if self._answered_above(name)}
+        if dict(self.last_stop.answered) != again:
+            raise Violation(f"DrainCompleteness: {again} is answered, {self.last_stop.answered} is listed")
 
     def do_crash(self, restored: str | None, cursor: int) -> None:
         """Only what is durable survives. One sink may have come back from an older backup."""
@@ -448,6 +451,10 @@ class World:
         if prefix < self.trimmed:  # released batches were resolved by everyone, or the lane started behind them
             prefix = max(prefix, max((oseq for oseq in resolved if oseq <= self.trimmed), default=prefix))
         return prefix
+
+    def _answered_above(self, name: str) -> tuple[int, ...]:
+        """What the sink has resolved above a batch that it has not, from history alone."""
+        return tuple(sorted(oseq for oseq in self.resolved[name] if oseq > self.resolved_prefix(name)))
 
     def _gone(self, name: str) -> None:
         self.base = {lane: at for lane, at in self.base.items() if lane != name}

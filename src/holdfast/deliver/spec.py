@@ -18,7 +18,11 @@ class OnExhausted(Enum):
     HOLD = "hold"
     """The lane is frozen; the batch is tried again whenever the breaker half-opens."""
     DEAD_LETTER = "dead_letter"
-    """All its rows go to the dead letters and the lane goes on."""
+    """All its rows go to the dead letters and the lane goes on.
+
+    A sink that keeps a cursor has to take at least the news that the batch is passed over. While it cannot be reached,
+    its lane is frozen with the rows in the dead letters, and goes on when it answers.
+    """
 
 
 class OnQuota(Enum):

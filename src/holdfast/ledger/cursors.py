@@ -30,6 +30,8 @@ class StopRecord:
     """Batches never sent: they stay in the outbox and are sent after the next start."""
     abandoned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Batches sent whose outcome is not known: sent again after the next start."""
+    answered: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Batches that are resolved above an abandoned one: the cursor lies below them, so they are sent again too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +93,16 @@ def _stop_to_json(stop: StopRecord) -> dict[str, object]:
         "reason": stop.reason.value,
         "remaining": {lane: list(batches) for lane, batches in stop.remaining.items()},
         "abandoned": {lane: list(batches) for lane, batches in stop.abandoned.items()},
+        "answered": {lane: list(batches) for lane, batches in stop.answered.items()},
     }
 
 
 def _stop_from_json(document: Mapping[str, Mapping[str, list[int]]]) -> StopRecord:
-    return StopRecord(
-        StopReason(document["reason"]),
-        remaining={lane: tuple(map(_number, batches)) for lane, batches in document["remaining"].items()},
-        abandoned={lane: tuple(map(_number, batches)) for lane, batches in document["abandoned"].items()},
-    )
+    lists = {
+        name: {lane: tuple(map(_number, batches)) for lane, batches in document.get(name, {}).items()}
+        for name in ("remaining", "abandoned", "answered")
+    }
+    return StopRecord(StopReason(document["reason"]), **lists)
 
 
 def _gap(after: object, through: object) -> Gap:

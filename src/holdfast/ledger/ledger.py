@@ -412,6 +412,7 @@ class Ledger:
         return StopRecord(
             reason,
             remaining={lane.name: tuple(lane.queued) for lane in left if lane.queued},
+            answered={lane.name: tuple(sorted(lane.pending_acks)) for lane in left if lane.pending_acks},
             abandoned={lane.name: lane.abandon() for lane in left if lane.unresolved},
         )
 

@@ -63,6 +63,11 @@ class Index:
                     raise
             self._commit(db)
 
+    def check_owner(self) -> None:
+        """`LogFenced` when there is a newer owner: then what is not found here has a reason."""
+        with self.reading() as db:
+            self._refuse_if_fenced(db)
+
     def claim(self, db: sqlite3.Connection) -> None:
         """Become the owner, in a transaction: every handle that was opened before this one is refused from here on."""
         db.execute("UPDATE log SET epoch = ?, opening = opening + 1", (self._epoch,))

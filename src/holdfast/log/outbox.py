@@ -20,7 +20,7 @@ from holdfast.log.segment import verify_present
 from holdfast.log.values import Keep, NewBatch, PartRef, Published, Retained
 from holdfast.model.clock import Clock, utc_now
 from holdfast.model.closing import Closing
-from holdfast.model.errors import BatchDiverged, NotInLog
+from holdfast.model.errors import BatchDiverged, LogMissing, NotInLog
 from holdfast.model.steps import Step, StepHook, no_hook
 
 if TYPE_CHECKING:
@@ -168,9 +168,13 @@ class Outbox(Closing):
     def read(self, oseq: int) -> pa.Table:
         """The rows of a batch, verified and in order: part by part, and by `seq` if they have one.
 
-        A batch without parts has no rows and no columns.
+        A batch without parts has no rows and no columns. `LogFenced` when a newer owner has let it go.
         """
-        return read_parts(self.parts_directory, self.get(oseq).parts)
+        try:
+            return read_parts(self.parts_directory, self.get(oseq).parts)
+        except (NotInLog, LogMissing):
+            self._index.check_owner()
+            raise
 
     def release(self, through: int) -> None:
         """Nobody needs batches up to this one any more; they go, unless they are to be kept longer."""

@@ -29,8 +29,16 @@ _DATA_CONDITIONS = re.compile(
     r"DUPLICATED_MAP_KEY|USER_RAISED_EXCEPTION|COLLECTION_SIZE_LIMIT|INVALID_PARAMETER_VALUE)"
 )
 _RAISED = re.compile(
-    r"^(?P<name>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Timeout|timeout))(?:: (?P<text>.*))?$"
+    r"^(?P<name>holdfast\.model\.errors\.\w+|[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Timeout|timeout))"
+    r"(?:: (?P<text>.*))?$"
 )
+_NO_DISK = re.compile(
+    r"^(holdfast\.model\.errors\.(LogFull|LogReadOnly|StoreFull|StoreReadOnly): "
+    r"|OSError: \[Errno (28|30|122)\]"
+    r"|(Caused by: )?java\.io\.IOException: (No space left on device|Read-only file system|Disk quota exceeded))",
+    re.MULTILINE,
+)
+"""A line of a worker's traceback or of the JVM's; text that an event brought along stands further behind."""
 _NUMBER = re.compile(r"^\[Errno (-?\d+)\]")
 _OF_THE_MACHINE = re.compile(
     r"(^|\.)(\w*MemoryError|ImportError|ModuleNotFoundError|Connection\w*Error|BrokenPipeError|TimeoutError|timeout|"
@@ -43,6 +51,11 @@ def is_no_fault_of_data(error: BaseException) -> bool:
     if is_of_the_machine(error):
         return True
     return any(_is_of_the_machine(each) for each in chain_of(error))
+
+
+def is_for_want_of_disk(error: BaseException) -> bool:
+    """Whether a task of Spark, or Spark itself, could not write for want of a disk: that passes when it has room."""
+    return _NO_DISK.search(str(error)) is not None
 
 
 def _is_of_the_machine(error: BaseException) -> bool:

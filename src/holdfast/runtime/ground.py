@@ -16,7 +16,7 @@ from holdfast.checkpoint import SqliteStore
 from holdfast.log import DeadLetterLog, Inbox, InboxReader, Outbox
 from holdfast.log.disk import make_directory
 from holdfast.model.clock import utc_now
-from holdfast.model.errors import LogMissing, PipelineDiverged
+from holdfast.model.errors import LogError, LogMissing, PipelineDiverged
 from holdfast.runtime.agreement import Continuation, OutboxBatch, SparkStands, agree
 from holdfast.runtime.layout import Layout
 from holdfast.runtime.owner import Ownership, Takeover
@@ -131,10 +131,13 @@ class Ground:
         return {name: position for name, position in found.items() if position is not None}
 
     def captured_at(self, oseq: int) -> datetime | None:
-        """When the last event of a batch became durable; None when the inboxes do not have it any more."""
-        batch = self.outbox.get(oseq)
-        moved = [uuid for uuid, end in batch.ends.items() if end > batch.starts.get(uuid, 0) and uuid in self.readers]
-        times = [self.readers[uuid].appended_at(batch.ends[uuid]) for uuid in moved]
+        """When the last event of a batch became durable; None when the inboxes cannot say, which disturbs nothing."""
+        try:
+            batch = self.outbox.get(oseq)
+            moved = [uuid for uuid in batch.ends.keys() & self.readers if batch.ends[uuid] > batch.starts.get(uuid, 0)]
+            times = [self.readers[uuid].appended_at(batch.ends[uuid]) for uuid in moved]
+        except LogError:
+            return None
         return max((time for time in times if time is not None), default=None)
 
     @property

@@ -25,6 +25,7 @@ from holdfast.model.errors import (
     StoreReadOnly,
 )
 from holdfast.process.steps import fingerprint
+from holdfast.runtime.causes import is_for_want_of_disk
 from holdfast.runtime.isolator import Isolator
 from holdfast.runtime.lifecycle import State, state_after
 from holdfast.runtime.processor import Processor, Work
@@ -180,6 +181,7 @@ class Supervisor:
                 recorded=continuation.recorded,
                 max_wait=batch.max_wait.total_seconds(),
                 max_partitions=batch.max_partitions,
+                partition_bytes=batch.partition_bytes,
             ),
             checkpoint=ground.checkpoint.directory,
             parts=ground.outbox.parts_directory,
@@ -212,7 +214,7 @@ class Supervisor:
             self._failed(failure)
             return False
         try:
-            if not isinstance(failure, _WAITS_FOR_ROOM) and not self._was_isolated(failure):
+            if not self._waits_for_room(failure) and not self._was_isolated(failure):
                 self._count(failure)
         except _WAITS_FOR_ROOM as error:
             log.warning("the end of the query cannot be written down: %s", error)
@@ -222,6 +224,10 @@ class Supervisor:
         self.restarts += 1
         log.warning("the query ended (%s: %s), it is started again", type(failure).__name__, failure)
         return True
+
+    @staticmethod
+    def _waits_for_room(failure: BaseException) -> bool:
+        return isinstance(failure, _WAITS_FOR_ROOM) or is_for_want_of_disk(failure)
 
     def _was_isolated(self, failure: BaseException) -> bool:
         """Whether rows were to blame, and are given up: then the failure counts for nothing."""

@@ -144,6 +144,17 @@ def test_an_owner_that_is_overtaken_publishes_nothing(tmp_path: Path) -> None:
             assert (new.last_oseq(), new.generation) == (0, 1)
 
 
+@pytest.mark.req("X11")
+def test_an_owner_that_is_overtaken_learns_that_it_is_when_it_reads_what_the_newer_one_let_go(tmp_path: Path) -> None:
+    with opened(tmp_path) as older:
+        published(older)
+        with opened(tmp_path, epoch=2) as newer:
+            newer.release(2)
+        with pytest.raises(LogFenced):
+            older.read(1)
+        assert older.read(3).num_rows == 1
+
+
 def test_batches_on_record_are_those_of_the_generation_with_or_without_parts(tmp_path: Path) -> None:
     with opened(tmp_path) as outbox:
         published(outbox)

@@ -144,3 +144,37 @@ def test_nothing_is_asked_about_nothing() -> None:
 def test_a_single_unit_is_asked_about_before_it_is_blamed(manner: Manner) -> None:
     sink = Sink(set())
     assert Search([0], manner).run(sink).taken == [0]
+
+
+@given(batches(), st.sampled_from(Manner), st.integers(1, 40))
+def test_so_many_questions_are_enough_and_every_culprit_is_still_among_the_refused(
+    batch: tuple[int, set[int]], manner: Manner, limit: int
+) -> None:
+    size, bad = batch
+    sink = Sink(bad)
+    found = Search(range(size), manner, limit=limit).run(sink)
+    assert len(sink.asked) <= limit + math.ceil(math.log2(size)) + 1
+    refused = [unit for unit, _ in found.refused]
+    assert bad <= set(refused)
+    assert sorted([*refused, *found.taken]) == list(range(size))
+
+
+@given(batches(), st.integers(1, 40), st.integers(0, 80))
+def test_a_search_with_a_limit_ends_the_same_when_it_was_interrupted(
+    batch: tuple[int, set[int]], limit: int, fails_at: int
+) -> None:
+    size, bad = batch
+    whole = Search(range(size), Manner.ALONE, limit=limit).run(Sink(bad))
+    sink, search = Sink(bad), Search(range(size), Manner.ALONE, limit=limit)
+
+    def failing(units: Sequence[int]) -> Reason | None:
+        if len(sink.asked) == fails_at:
+            sink.asked.append(())
+            raise Transient("away", remedy="Wait.")
+        return sink(units)
+
+    try:
+        found = search.run(failing)
+    except Transient:
+        found = search.run(sink)
+    assert found == whole

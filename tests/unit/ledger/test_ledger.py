@@ -180,7 +180,7 @@ def test_a_forced_stop_lists_what_it_abandoned_and_is_final() -> None:
     first, second = (ledger.next("a").send() for _ in range(2))  # type: ignore[union-attr]
     second.ack()
     record = ledger.force_stop()
-    assert record == StopRecord(StopReason.FORCED, remaining={"a": (3,)}, abandoned={"a": (1,)})
+    assert record == StopRecord(StopReason.FORCED, remaining={"a": (3,)}, abandoned={"a": (1,)}, answered={"a": (2,)})
     assert ledger.lanes["a"].delivered == 0
     for late in (first.ack, ledger.force_stop, ledger.stop, ledger.drain, lambda: ledger.create(9, {})):
         with pytest.raises(HoldfastError):
@@ -374,6 +374,17 @@ def test_removing_the_last_required_sink_is_refused() -> None:
     assert set(ledger.lanes) == {"a", "b"}
 
 
+@pytest.mark.req("M5")
+def test_a_forced_stop_lists_what_was_answered_above_a_hole() -> None:
+    ledger = ledger_with(4)
+    tickets = [ledger.next("a").send() for _ in range(4)]  # type: ignore[union-attr]
+    for answered in (0, 2, 3):
+        tickets[answered].ack()
+    record = ledger.force_stop()
+    assert record == StopRecord(StopReason.FORCED, abandoned={"a": (2,)}, answered={"a": (3, 4)})
+    assert ledger.cursors().delivered == {"a": 1}
+
+
 def test_cursors_round_trip_and_refuse_what_is_not_theirs() -> None:
     codec = CursorsCodec()
     cursors = Cursors(
@@ -382,7 +393,7 @@ def test_cursors_round_trip_and_refuse_what_is_not_theirs() -> None:
         positions={"s": Lsn(77)},
         joining={"b": 0},
         rollbacks=2,
-        stop=StopRecord(StopReason.FORCED, remaining={"a": (4,)}, abandoned={"b": (2, 3)}),
+        stop=StopRecord(StopReason.FORCED, remaining={"a": (4,)}, abandoned={"b": (2, 3)}, answered={"b": (5,)}),
     )
     assert codec.decode(codec.encode(cursors)) == cursors
     bad = [b"", b"[]", b"{}", b'{"format": 99}', codec.encode(cursors).replace(b'"a":3', b'"a":-3'), b"\xff"]

@@ -27,6 +27,11 @@ class Captured(Exception):
         return self._condition
 
 
+def told(error: BaseException) -> str:
+    """The last line of what it says, or what it is."""
+    return (str(error) or type(error).__name__).strip().splitlines()[-1][:50]
+
+
 @pytest.mark.req("K9")
 @pytest.mark.parametrize(
     "error",
@@ -44,7 +49,7 @@ class Captured(Exception):
         MemoryError(),
         LogDamaged("The bytes are others.", remedy="Restore them."),
     ],
-    ids=lambda error: str(error).strip().splitlines()[-1][:50] or "MemoryError",
+    ids=told,
 )
 def test_the_machine_is_no_fault_of_events(error: BaseException) -> None:
     assert is_no_fault_of_data(error)
@@ -62,7 +67,7 @@ def test_the_machine_is_no_fault_of_events(error: BaseException) -> None:
         Captured(WORKER.format(raised="holdfast.model.errors.Poison: [HF-403] Never.")),
         ZeroDivisionError(),
     ],
-    ids=lambda error: str(error).strip().splitlines()[-1][:50] if str(error) else "ZeroDivisionError",
+    ids=told,
 )
 def test_what_may_be_the_fault_of_events_is_tried(error: BaseException) -> None:
     assert not is_no_fault_of_data(error)
