@@ -1,8 +1,8 @@
 """A pipeline without a JVM as a process of its own, to be stopped, continued, terminated and killed.
 
-    python -m tests.support.local_process DIRECTORY EVENTS [TAKEOVER]
+    python -m tests.support.local_process DIRECTORY EVENTS[+] [TAKEOVER]
 
-Says `started` when it runs, and how it ended.
+Says `started` when it runs, and how it ended. With a `+` it goes on waiting for more events than these.
 """
 
 from __future__ import annotations
@@ -16,9 +16,18 @@ from tests.support.crash.orders import orders
 from tests.support.local_pipelines import pipeline
 
 
+class Lasting(Generator):
+    """Orders of which more might come at any time, though none do."""
+
+    @property
+    def finished(self) -> bool:
+        return False
+
+
 def main(directory: str, events: str, takeover: str = "refuse") -> None:
     """Run until the orders are delivered, SIGTERM comes, or somebody else takes over."""
-    source = Generator(events=int(events), transactions=(3, 7, 1), chunk=20, pace=Pace(rate=2000))
+    kind = Lasting if events.endswith("+") else Generator
+    source = kind(events=int(events.rstrip("+")), transactions=(3, 7, 1), chunk=20, pace=Pace(rate=2000))
     whole = pipeline(Path(directory), source)
     try:
         whole.run(

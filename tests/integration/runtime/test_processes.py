@@ -20,7 +20,9 @@ from holdfast.checkpoint import CURSORS, SqliteStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-EVENTS = 8000
+EVENTS = 8800
+HALF = "4400+"
+"""Whole transactions, after which the source waits for more: such a process is still there when it is to be ended."""
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts a pipeline process over the same directory and waits until it runs, or says why not."""
     processes: list[subprocess.Popen[str]] = []
 
-    def begin(events: int = EVENTS, takeover: str = "refuse") -> subprocess.Popen[str]:
+    def begin(events: int | str = EVENTS, takeover: str = "refuse") -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.local_process", str(tmp_path), str(events), takeover],
             stdout=subprocess.PIPE,
@@ -67,7 +69,7 @@ def wait_for_rows(directory: Path, at_least: int) -> None:
 def test_sigterm_drains_and_the_next_start_goes_on_from_there(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    first = start(100_000)
+    first = start(HALF)
     assert line(first) == "started"
     wait_for_rows(tmp_path, 100)
     began = time.monotonic()
@@ -95,7 +97,7 @@ def test_a_second_process_is_refused(tmp_path: Path, start: Callable[..., subpro
 def test_a_process_that_wakes_up_after_a_takeover_changes_no_sink_and_no_cursor(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    first = start(100_000)
+    first = start(HALF)
     assert line(first) == "started"
     wait_for_rows(tmp_path, 100)
     stop_between_commits(first, tmp_path)
@@ -113,7 +115,7 @@ def test_a_process_that_wakes_up_after_a_takeover_changes_no_sink_and_no_cursor(
 
 @pytest.mark.req("X11")
 def test_a_takeover_ends_the_owner_and_goes_on(tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> None:
-    first = start(100_000)
+    first = start(HALF)
     assert line(first) == "started"
     wait_for_rows(tmp_path, 100)
     second = start(EVENTS, takeover="end")
