@@ -22,7 +22,7 @@ SENDERS = 8
 
 
 @pytest.mark.req("X9", "X5", "D1")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_hundred_kills_under_load_keep_every_push_that_was_answered_and_double_none(tmp_path: Path) -> None:
     port, rng = free_port(), random.Random(9)
     with sending(SENDERS, port) as senders:

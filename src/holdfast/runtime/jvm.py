@@ -1,13 +1,8 @@
-"""How Spark's JVM and its Python workers are started without waste.
+"""How Spark's JVM is started without waste.
 
-Two thirds of the processor time that a start took went into work that is the same every time:
-
-- The JVM loads and verifies the same 20,000 classes. An archive of them, made once by `python -m holdfast.runtime.jvm`,
-  halves the JVM's part. A JVM that does not fit the archive goes on without it.
-- Spark puts a zip of its Python sources before the installed package. A zip keeps no bytecode, so each of the five
-  kinds of Python workers compiled all of pyspark again. `worker-python` starts the interpreter without that zip.
-
-The figures are in docs/benchmarks.md.
+It loads and verifies the same 20,000 classes every time. An archive of them, made once by
+`python -m holdfast.runtime.jvm`, halves the processor time of its start. A JVM that does not fit the archive goes on
+without it. The figures are in docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -43,14 +38,6 @@ def class_archive() -> Path | None:
     made_for = f"{java} {modules.stat().st_mtime_ns if modules.exists() else ''} {spark} {pyspark.__version__}"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "holdfast" / f"spark-{hashlib.sha256(made_for.encode()).hexdigest()[:16]}.jsa"
-
-
-def worker_python(master: str) -> str:
-    """The interpreter of Spark's Python workers: where they run on this host, one that skips Spark's zip."""
-    if not master.startswith("local") or os.name != "posix":
-        return sys.executable
-    os.environ["HOLDFAST_PYTHON"] = sys.executable
-    return str(Path(__file__).with_name("worker-python"))
 
 
 def _java() -> Path | None:

@@ -5,12 +5,12 @@ Each default stands here with the reason it was chosen; the figures are in docs/
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from holdfast.model.errors import SparkUnavailable
-from holdfast.runtime.jvm import java_options, worker_python
+from holdfast.runtime.jvm import java_options
+from holdfast.runtime.workers import prepare_workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ class SparkSettings:
 
 def spark_session(settings: SparkSettings, *, app_name: str = "holdfast") -> SparkSession:
     """A session with a state of its own; the first call in a process starts the JVM, later ones share it."""
-    os.environ.setdefault("PYSPARK_PYTHON", worker_python(settings.master))
+    prepare_workers(settings.master)
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 

@@ -6,18 +6,22 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from holdfast.runtime.jvm import class_archive, java_options, worker_python
+from holdfast.runtime import workers
+from holdfast.runtime.jvm import class_archive, java_options
+from holdfast.runtime.workers import prepare_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     import pytest
     from pyspark.sql import SparkSession
+
+WORKER = Path(workers.__file__).with_name("worker-python")
 
 
 def where_pyspark_is(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -37,8 +41,8 @@ def test_only_what_spark_itself_put_on_the_path_is_left_out(tmp_path: Path) -> N
     spark_home, mine = tmp_path / "spark", tmp_path / "my modules"
     path = os.pathsep.join([f"{spark_home}/python/lib/pyspark.zip", str(mine), f"{spark_home}/jars/core.jar"])
     told = subprocess.run(
-        [worker_python("local[2]"), "-c", "import json, os; print(json.dumps(os.environ['PYTHONPATH']))"],
-        env={**os.environ, "PYTHONPATH": path, "SPARK_HOME": str(spark_home)},
+        [WORKER, "-c", "import json, os; print(json.dumps(os.environ['PYTHONPATH']))"],
+        env={"HOLDFAST_PYTHON": sys.executable, "PYTHONPATH": path, "SPARK_HOME": str(spark_home)},
         capture_output=True,
         check=True,
         text=True,
@@ -46,8 +50,17 @@ def test_only_what_spark_itself_put_on_the_path_is_left_out(tmp_path: Path) -> N
     assert json.loads(told.stdout) == str(mine)
 
 
-def test_a_cluster_gets_the_plain_interpreter() -> None:
-    assert worker_python("spark://somewhere:7077") == sys.executable
+def test_a_cluster_gets_the_plain_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {})
+    prepare_workers("spark://somewhere:7077")
+    assert os.environ == {"PYSPARK_PYTHON": sys.executable}
+
+
+def test_an_interpreter_that_was_chosen_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"PYSPARK_PYTHON": "/mine"})
+    prepare_workers("local[2]")
+    assert os.environ["PYSPARK_PYTHON"] == "/mine"
+    assert "HOLDFAST_NURSERY" not in os.environ
 
 
 def test_an_archive_of_classes_is_used_only_when_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,58 @@
+"""The Python workers that Spark starts on this host, without the start-up that is the same for each of them.
+
+Spark runs five kinds of Python processes before the first batch is there, and each imports pyspark, pyarrow and
+Holdfast for itself, one after the other. Here a *nursery* imports all of that once, while the JVM is still starting,
+and Spark's workers are forked from it. The figures are in docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+from pkgutil import iter_modules
+
+_NO_PYTHON = "/nonexistent/no-package-brings-data-sources"
+"""Spark looks for packages that bring data sources in a process of its own, unless it finds no Python for that."""
+_running: subprocess.Popen[bytes] | None = None
+
+
+def prepare_workers(master: str) -> None:
+    """Tell Spark, by its environment, how to start its Python workers. It is read when the JVM starts.
+
+    On a cluster they are started by other hosts, and plainly.
+    """
+    if not master.startswith("local") or os.name != "posix":
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        return
+    os.environ["HOLDFAST_PYTHON"] = sys.executable
+    ours = str(Path(__file__).with_name("worker-python"))
+    if os.environ.setdefault("PYSPARK_PYTHON", ours) == ours and sys.platform == "linux":
+        _open_nursery()
+    if not any(module.name.startswith("pyspark_") for module in iter_modules()):
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", _NO_PYTHON)
+
+
+def _open_nursery() -> None:
+    """Start the nursery, if there is none. It ends with this process."""
+    global _running
+    if _running is not None and _running.poll() is None:
+        return
+    name = f"holdfast-{os.getpid()}-{secrets.token_hex(8)}"
+    hashing = os.environ.get("PYTHONHASHSEED", "0")
+    _running = subprocess.Popen(
+        [sys.executable, "-m", "holdfast.runtime.workers.nursery", name],
+        stdin=subprocess.PIPE,
+        env={**os.environ, "PYTHONHASHSEED": hashing, "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    os.environ["HOLDFAST_NURSERY"] = name
+    atexit.register(_close_nursery, _running)
+
+
+def _close_nursery(nursery: subprocess.Popen[bytes]) -> None:
+    assert nursery.stdin is not None
+    nursery.stdin.close()
+    nursery.wait()
