@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from holdfast.runtime.lifecycle import State
     from holdfast.runtime.owner import Takeover
     from holdfast.runtime.pipeline import Pipeline, Until
-    from holdfast.runtime.plan import BatchLimits, Quotas
+    from holdfast.runtime.plan import BatchLimits, Checkpointing, Quotas
     from holdfast.runtime.restarts import Budget
     from holdfast.runtime.session import SparkSettings
     from holdfast.runtime.status import PipelineStatus
@@ -63,7 +63,7 @@ _HOMES = {
     "holdfast.runtime.lifecycle": ("State",),
     "holdfast.runtime.owner": ("Takeover",),
     "holdfast.runtime.pipeline": ("Pipeline", "Until"),
-    "holdfast.runtime.plan": ("BatchLimits", "Quotas"),
+    "holdfast.runtime.plan": ("BatchLimits", "Checkpointing", "Quotas"),
     "holdfast.runtime.restarts": ("Budget",),
     "holdfast.runtime.session": ("SparkSettings",),
     "holdfast.runtime.status": ("PipelineStatus",),
@@ -86,6 +86,7 @@ __all__ = [
     "All",
     "BatchLimits",
     "Budget",
+    "Checkpointing",
     "Console",
     "ConsoleForm",
     "DeadLetterLimits",

@@ -8,10 +8,10 @@ import pytest
 
 PUBLIC = {
     "holdfast": """
-        Accept All BatchLimits Budget Console ConsoleForm DeadLetterLimits Encoding Files Follow Format Generator
-        HoldfastError Http HttpBody HttpPush IsolationLimits Keep LogFiles Overflow Pace Pipeline PipelineStatus
-        Postgres Quorum Quotas Required SinkSpec SparkSettings Sqlite State Stdin Takeover Until Upsert batches
-        filter_rows flatten parse_json parse_logfmt parse_regex parse_text python route rows sql
+        Accept All BatchLimits Budget Checkpointing Console ConsoleForm DeadLetterLimits Encoding Files Follow Format
+        Generator HoldfastError Http HttpBody HttpPush IsolationLimits Keep LogFiles Overflow Pace Pipeline
+        PipelineStatus Postgres Quorum Quotas Required SinkSpec SparkSettings Sqlite State Stdin Takeover Until Upsert
+        batches filter_rows flatten parse_json parse_logfmt parse_regex parse_text python route rows sql
     """,
     "holdfast.model": """
         BinlogPosition ChangeId Encoding FilePosition FilesPosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn

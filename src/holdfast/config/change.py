@@ -108,6 +108,8 @@ _MEANINGS: Mapping[str, tuple[Effect, str]] = {
     "commit": (Effect.LIVE, "What is committed follows the new policy, and never falls."),
     "batch": (Effect.RESTART, "The next batch is cut by the new limits."),
     "quotas": (Effect.RESTART, "Nothing is deleted: who feeds a log that is too large waits."),
+    "keep": (Effect.RESTART, "What was forgotten does not come back; from now on the inboxes keep so much."),
+    "checkpoint": (Effect.RESTART, "The next cursors are written so."),
     "dead_letters": (Effect.RESTART, "Entries beyond the new bounds go, or make new ones wait, as `overflow` says."),
     "isolation": (Effect.RESTART, "The next batch that fails is looked into within the new bounds."),
     "restarts": (Effect.RESTART, "Failures that are remembered count against the new budget."),

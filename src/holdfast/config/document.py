@@ -63,6 +63,8 @@ class Document:
             policy=spec.commit.rule(),
             batch=spec.batch.limits(),
             quotas=spec.quotas.quotas(),
+            keep=spec.keep.keep(),
+            checkpoint=spec.checkpoint.checkpointing(),
             dead_letters=spec.dead_letters.limits(),
             restarts=spec.restarts.budget(),
             isolation=spec.isolation.limits(),

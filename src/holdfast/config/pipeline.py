@@ -15,15 +15,16 @@ from holdfast.config.sinks import AnySink
 from holdfast.config.sources import AnySource
 from holdfast.config.steps import StepBlock
 from holdfast.ledger import All, Policy, Quorum, Required
-from holdfast.log import DeadLetterLimits, Overflow
+from holdfast.log import DeadLetterLimits, Keep, Overflow
 from holdfast.model.errors import InvalidPipeline
 from holdfast.runtime.isolation import IsolationLimits
-from holdfast.runtime.plan import BatchLimits, Quotas
+from holdfast.runtime.plan import BatchLimits, Checkpointing, Quotas
 from holdfast.runtime.restarts import Budget
 from holdfast.runtime.session import SparkSettings
 
 _BATCH = BatchLimits()
 _QUOTAS = Quotas()
+_CHECKPOINT = Checkpointing()
 _DEAD = DeadLetterLimits()
 _RESTARTS = Budget()
 _ISOLATION = IsolationLimits()
@@ -50,6 +51,8 @@ class BatchBlock(Block):
     """Whether a batch always holds whole transactions, however large they are."""
     max_partitions: Count | None = None
     """How many tasks of Spark read a large batch; without it, as many as the machine has cores."""
+    partition_bytes: Size = _BATCH.partition_bytes
+    """How much one task reads before another one helps, since each costs time."""
 
     def limits(self) -> BatchLimits:
         """The value."""
@@ -59,6 +62,7 @@ class BatchBlock(Block):
             max_bytes=self.max_bytes,
             max_wait=timedelta(milliseconds=self.max_ms),
             respect_source_tx=self.respect_source_tx,
+            partition_bytes=self.partition_bytes,
             **given,
         )
 
@@ -83,6 +87,36 @@ class QuotasBlock(Block):
             outbox=None if self.outbox == "unlimited" else self.outbox,
             detach_after=self.detach_after,
         )
+
+
+class KeepBlock(Block):
+    """What the inboxes keep although it was processed, so that one can go back. It never shortens anything."""
+
+    age: Duration | None = None
+    """What is younger stays."""
+    size: Size | None = None
+    """The newest events of each source stay, up to this size: at most half of the inbox's quota."""
+
+    def keep(self) -> Keep:
+        """The value."""
+        return Keep(age=self.age, nbytes=self.size)
+
+
+class CheckpointBlock(Block):
+    """How often the cursors of the sinks are written, and how many versions of them stay."""
+
+    cadence: Duration = _CHECKPOINT.cadence
+    """From one write to the next, up to `1s`, so that answers of sinks share it; `0s` writes whenever one came."""
+    keep_versions: Count = _CHECKPOINT.keep_versions
+    """How many versions `holdfast checkpoints` can show; older ones go now and then."""
+
+    def check(self) -> None:
+        """Not too seldom."""
+        self.checkpointing()
+
+    def checkpointing(self) -> Checkpointing:
+        """The value."""
+        return Checkpointing(cadence=self.cadence, keep_versions=self.keep_versions)
 
 
 class DeadLettersBlock(Block):
@@ -204,6 +238,10 @@ class Spec(Block):
     """How large a micro-batch may grow, and how long an event may wait for one."""
     quotas: QuotasBlock = Field(default_factory=QuotasBlock)
     """How much disk the logs may use before what feeds them has to wait."""
+    keep: KeepBlock = Field(default_factory=KeepBlock)
+    """What the inboxes keep although it was processed, so that one can go back."""
+    checkpoint: CheckpointBlock = Field(default_factory=CheckpointBlock)
+    """How often the cursors of the sinks are written, and how many versions of them stay."""
     dead_letters: DeadLettersBlock = Field(default_factory=DeadLettersBlock)
     """How many rows that can never be processed or delivered are kept, and how long."""
     restarts: RestartsBlock = Field(default_factory=RestartsBlock)
@@ -214,6 +252,10 @@ class Spec(Block):
     """Where Spark runs, and what differs from our settings of it."""
     directory: Text | None = None
     """Where everything of the pipeline is kept; without it, `holdfast-data/` and its name."""
+
+    def check(self) -> None:
+        """What is kept leaves capture room to go on."""
+        self.keep.keep().check_against(self.quotas.quotas().inbox)
 
     @property
     def all_sources(self) -> Sequence[AnySource]:

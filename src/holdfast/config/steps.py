@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -12,11 +12,8 @@ from holdfast.config.fields import Block, Text
 from holdfast.config.problems import nearest
 from holdfast.model.encoding import Encoding
 from holdfast.model.errors import InvalidPipeline, InvalidStep
-from holdfast.process import parse_json, parse_logfmt, parse_regex, parse_text
+from holdfast.process import batches, parse_json, parse_logfmt, parse_regex, parse_text, rows
 from holdfast.process.steps import Filter, Flatten, Python, Route, Sql, Step
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 Function = Annotated[
     str,
@@ -81,6 +78,15 @@ class ParseBlock(Block):
         return parse(self.fields or "", encoding=self.encoding)
 
 
+class FunctionBlock(Block):
+    """A function over rows or batches: a row that it fails for becomes a dead letter, and the others go on."""
+
+    function: Function
+    """The function, as `module:function`."""
+    fields: Text | None = None
+    """The columns that it gives and their types in Spark's words; without them, those that it is given."""
+
+
 class StepBlock(Block):
     """One step; exactly one of these keys."""
 
@@ -92,6 +98,10 @@ class StepBlock(Block):
     """A query over the view `events`, which is what the step before gave."""
     python: Function | None = None
     """A function from DataFrame to DataFrame, as `module:function`."""
+    rows: FunctionBlock | None = None
+    """A function from a row, as a dict, to a row, to several or to none."""
+    batches: FunctionBlock | None = None
+    """A function from an Arrow record batch to one."""
     filter: Text | None = None
     """A SQL condition; the rows for which it holds are kept."""
     flatten: FlattenBlock | None = None
@@ -115,6 +125,10 @@ class StepBlock(Block):
             return Sql(self.sql)
         if self.python is not None:
             return Python(_function(self.python))
+        if self.rows is not None:
+            return rows(_function(self.rows.function), schema=self.rows.fields)
+        if self.batches is not None:
+            return batches(_function(self.batches.function), schema=self.batches.fields)
         if self.filter is not None:
             return Filter(self.filter)
         if self.flatten is not None:
@@ -123,7 +137,8 @@ class StepBlock(Block):
         return Route(tuple(self.route.routes.items()), self.route.otherwise)
 
 
-def _function(reference: str) -> Callable[[DataFrame], DataFrame]:
+def _function(reference: str) -> Callable[..., Any]:
+    """What a reference names; what it takes and gives is seen when it is called."""
     module_name, _, name = reference.partition(":")
     try:
         module = import_module(module_name)
@@ -144,5 +159,5 @@ def _function(reference: str) -> Callable[[DataFrame], DataFrame]:
             f"The module `{module_name}` has no function `{name}`.",
             remedy=f"Did you mean `{meant}`?" if meant else "Write it, or name another.",
         )
-    found: Callable[[DataFrame], DataFrame] = function
+    found: Callable[..., Any] = function
     return found

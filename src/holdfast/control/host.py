@@ -69,7 +69,7 @@ def host(
     :param told: given the status once an interval.
     :param started: called with the port of the metrics once capture and lanes work.
     """
-    whole = _pipeline(plan)
+    whole = Pipeline.of(plan)
     ending = Ending()
     with _signals(ending) as phase:
         whole.start(until=manners.until, takeover=manners.takeover, accept=manners.accept, processor=processor)
@@ -80,22 +80,6 @@ def host(
             while not ending.asked.is_set() and not whole.wait(until=manners.until, timeout=0.2):
                 pass
             return _end(whole, ending, phase, manners.drain_within)
-
-
-def _pipeline(plan: Plan) -> Pipeline:
-    return (
-        Pipeline(plan.name, directory=plan.directory)
-        .read(*plan.sources)
-        .process(*plan.steps)
-        .write(*plan.sinks)
-        .commit(plan.policy)
-        .batch(plan.batch)
-        .quotas(plan.quotas)
-        .restarts(plan.restarts)
-        .spark(plan.spark)
-        .output_mode(plan.output_mode)
-        .dead_letters(plan.dead_letters)
-    )
 
 
 def _surround(

@@ -1,8 +1,8 @@
 """Executes what the ledger decides, in order, in one thread.
 
 At most one write of cursors is under way; what is answered meanwhile goes into the next one, so many answers share a
-write. A decision that cannot be executed is tried again before those behind it, except that a write makes room for a
-newer one.
+write. With a cadence, answers gather for that long between two writes. A decision that cannot be executed is tried
+again before those behind it, except that a write makes room for a newer one.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Conductor:
         operations: Operations,
         outbox: Outbox,
         random: Random,
+        cadence: float = 0.0,
     ) -> None:
         self._core = core
         self._keeper = keeper
@@ -50,6 +51,8 @@ class Conductor:
         self._operations = operations
         self._outbox = outbox
         self._random = random
+        self._cadence = cadence
+        self._write_at = 0.0
         self._due: deque[Decision] = deque()
         self._give_up_at: float | None = None
 
@@ -107,6 +110,10 @@ class Conductor:
 
     def _execute_patiently(self, decision: Decision) -> None:
         tries = Tries(_PAUSES)
+        if isinstance(decision, WriteCursors):
+            self._let_answers_gather()
+            if self._is_superseded(decision):
+                return
         while True:
             try:
                 self._execute(decision)
@@ -120,6 +127,18 @@ class Conductor:
             if self._is_superseded(decision):
                 return
 
+    def _let_answers_gather(self) -> None:
+        """Wait until the next write is due, unless somebody waits for it: a new lane, an operator, or the end."""
+        core = self._core
+        with core.lock:
+            while core.is_opened() and not (core.has_ended or self._operations):
+                left = self._write_at - core.clock.monotonic()
+                if left <= 0:
+                    return
+                core.clock.wait(core.due, left)
+            if core.is_silent:
+                raise Halted
+
     def _is_superseded(self, decision: Decision) -> bool:
         """Whether newer cursors wait behind these: then these need not be written."""
         self._collect()
@@ -131,6 +150,7 @@ class Conductor:
         match decision:
             case WriteCursors(cursors):
                 self._keeper.write(cursors)
+                self._write_at = self._core.clock.monotonic() + self._cadence
             case Acknowledge(positions):
                 self._teller.tell(positions, self._core.clock.monotonic())
             case Release(through):

@@ -91,6 +91,7 @@ class Delivery:
             operations=self._operations,
             outbox=outbox,
             random=random,
+            cadence=self._settings.cadence,
         )
 
         def new_lane(spec: SinkSpec) -> DeliveryLane:

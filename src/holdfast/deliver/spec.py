@@ -46,6 +46,8 @@ class DeliverySettings:
     """Batches that are read ahead or kept for the next lane."""
     keep_versions: int = 100
     """Versions of the cursors that the checkpoint store keeps."""
+    cadence: float = 0.0
+    """Seconds from one write of cursors to the next, in which answers gather; nobody who waits for a write has to."""
 
 
 @dataclass(frozen=True, slots=True)

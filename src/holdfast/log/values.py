@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.model.errors import InvalidPipeline
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
@@ -93,6 +95,14 @@ class Keep:
     """What is younger stays."""
     nbytes: int | None = None
     """The newest events stay, up to this size."""
+
+    def check_against(self, quota: int | None) -> None:
+        """Refuse to keep so much that a capture which waits for room would get none."""
+        if self.nbytes is not None and quota is not None and self.nbytes > quota // 2:
+            raise InvalidPipeline(
+                f"An inbox is to keep {self.nbytes} bytes, but capture waits once it holds {quota}.",
+                remedy="Keep at most half of the quota, or raise it.",
+            )
 
 
 @dataclass(frozen=True, slots=True)

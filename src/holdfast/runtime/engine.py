@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.capture import capture_of
 from holdfast.capture.runner import Reach
-from holdfast.deliver import Delivery
+from holdfast.deliver import Delivery, DeliverySettings
 from holdfast.model.errors import HoldfastError
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.runtime.course import Course
@@ -120,6 +120,9 @@ class Engine:
             captured_at=self.ground.captured_at,
             acknowledge=lambda positions: self._keeper.acknowledge(positions),
             hook=self._hook,
+            settings=DeliverySettings(
+                cadence=self.plan.checkpoint.cadence.total_seconds(), keep_versions=self.plan.checkpoint.keep_versions
+            ),
         )
 
     def _note_published(self, batch: Published) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import contextmanager
+from dataclasses import fields
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ from holdfast.runtime.engine import Engine
 from holdfast.runtime.ground import Accept
 from holdfast.runtime.lifecycle import State
 from holdfast.runtime.owner import Takeover
-from holdfast.runtime.plan import BatchLimits, Plan, Quotas
+from holdfast.runtime.plan import BatchLimits, Checkpointing, Plan, Quotas
 from holdfast.runtime.processor import Processor, SparkProcessor
 from holdfast.runtime.session import SparkSettings, spark_session
 
@@ -56,6 +57,10 @@ class Until(Enum):
     """Until every sink has what was in the inboxes and sources at the start; what comes later is left for later."""
 
 
+_PARTS = ("name", "directory", "sources", "steps", "sinks")
+"""What every pipeline is given; everything else of a plan has a default."""
+
+
 class Pipeline:
     """Sources, steps and sinks under one name."""
 
@@ -67,6 +72,16 @@ class Pipeline:
         self._sinks: tuple[SinkSpec, ...] = ()
         self._options: dict[str, object] = {}
         self._engine: Engine | None = None
+
+    @classmethod
+    def of(cls, plan: Plan) -> Pipeline:
+        """The pipeline that a plan describes."""
+        made = cls(plan.name, directory=plan.directory)
+        options = {field.name: getattr(plan, field.name) for field in fields(plan) if field.name not in _PARTS}
+        made.__dict__.update(
+            _sources=tuple(plan.sources), _steps=tuple(plan.steps), _sinks=tuple(plan.sinks), _options=options
+        )
+        return made
 
     # Putting together
 
@@ -98,6 +113,10 @@ class Pipeline:
     def keep(self, keep: Keep) -> Pipeline:
         """Let the inboxes keep more than is needed, so that one can go back."""
         return self._with(_options={**self._options, "keep": keep})
+
+    def checkpoint(self, how: Checkpointing) -> Pipeline:
+        """Say how often the cursors are written, and how many versions of them stay."""
+        return self._with(_options={**self._options, "checkpoint": how})
 
     def dead_letters(self, limits: DeadLetterLimits) -> Pipeline:
         """Bound the dead letters."""

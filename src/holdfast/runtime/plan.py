@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _MIB = 1024 * 1024
+_LONGEST_CADENCE = timedelta(seconds=1)
+"""With which the alarm about the age of the checkpoint reckons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,24 @@ class Quotas:
     """How long a full outbox waits for an optional sink before it is detached, unless the sink is to block."""
 
 
+@dataclass(frozen=True, slots=True)
+class Checkpointing:
+    """How often the cursors are written, and how many versions of them stay."""
+
+    cadence: timedelta = timedelta(0)
+    """From one write to the next, so that answers share it; without one they are written when they change."""
+    keep_versions: int = 100
+
+    def __post_init__(self) -> None:
+        if self.cadence > _LONGEST_CADENCE:
+            raise _invalid(
+                f"Cursors that are written every {self.cadence.total_seconds():g} s would look as if they were stuck.",
+                "Write them at least once a second.",
+            )
+        if self.keep_versions < 1:
+            raise _invalid(f"{self.keep_versions} versions of the cursors are too few.", "Keep at least one.")
+
+
 @dataclass(frozen=True)
 class Plan:
     """A whole pipeline."""
@@ -69,6 +89,7 @@ class Plan:
     quotas: Quotas = field(default_factory=Quotas)
     keep: Keep = field(default_factory=Keep)
     """What the inboxes keep longer than it is needed, for a rollback or an older copy of Spark's checkpoint."""
+    checkpoint: Checkpointing = field(default_factory=Checkpointing)
     dead_letters: DeadLetterLimits = field(default_factory=DeadLetterLimits)
     restarts: Budget = field(default_factory=Budget)
     isolation: IsolationLimits = field(default_factory=IsolationLimits)
@@ -86,12 +107,7 @@ class Plan:
             raise _invalid(f"Pipeline {self.name!r} has no {'source' if not self.sources else 'sink'}.", "Add one.")
         if min(self.batch.max_events, self.batch.max_bytes, self.batch.partition_bytes) < 1:
             raise _invalid(f"{self.batch} admits nothing.", "Give limits from 1 on.")
-        kept, quota = self.keep.nbytes, self.quotas.inbox
-        if kept is not None and quota is not None and kept > quota // 2:
-            raise _invalid(
-                f"An inbox is to keep {kept} bytes, but capture waits once it holds {quota}.",
-                "Keep at most half of the quota, or raise it.",
-            )
+        self.keep.check_against(self.quotas.inbox)
 
 
 def _check_names(what: str, names: Sequence[str]) -> None:

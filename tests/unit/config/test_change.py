@@ -65,7 +65,7 @@ def test_a_source_can_be_removed_wherever_it_stands() -> None:
 
 
 @pytest.mark.req("X18")
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(len(FULL["spec"]["process"])))
 def test_a_step_can_be_removed_wherever_it_stands(number: int) -> None:
     (item,) = change(FULL, without(FULL, ("spec", "process", number))).alterations
     assert (item.what, item.after, item.effect) == (f"process[{number}]", None, Effect.RESTART)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from datetime import timedelta
 from itertools import combinations
 from pathlib import Path as FilePath
 
@@ -16,9 +17,12 @@ from tests.support.documents import FULL, STDIN, Path, several_sources, state, t
 from holdfast.capture import Generator
 from holdfast.config import find_problems, load
 from holdfast.config.fields import Name
+from holdfast.control.health import CADENCE
 from holdfast.deliver import SinkSpec
 from holdfast.model.errors import InvalidPipeline
 from holdfast.process import fingerprint
+from holdfast.process.functions import Guarded
+from holdfast.runtime.pipeline import Pipeline
 from holdfast.runtime.plan import Plan
 from holdfast.sinks import Files
 
@@ -83,6 +87,38 @@ def test_a_sink_is_required_unless_it_says_otherwise() -> None:
 def test_a_key_that_would_do_nothing_is_refused() -> None:
     (problem,) = find_problems(text_of(with_value(FULL, ("spec", "sinks", 0, "required"), True)))
     assert "its `on_quota` would do nothing" in problem.what
+
+
+def test_keeping_more_than_capture_has_room_for_is_told() -> None:
+    (problem,) = find_problems(text_of(with_value(FULL, ("spec", "keep", "size"), "600MiB")))
+    assert "capture waits once it holds" in problem.what
+
+
+def test_cursors_are_not_to_be_written_so_seldom_that_they_raise_an_alarm() -> None:
+    (problem,) = find_problems(text_of(with_value(FULL, ("spec", "checkpoint", "cadence"), "1500ms")))
+    assert "every 1.5 s would look as if they were stuck" in problem.what
+    assert timedelta(seconds=CADENCE) == load(text_of(LONGEST)).plan().checkpoint.cadence, "the alarm reckons with it"
+
+
+LONGEST = with_value(FULL, ("spec", "checkpoint", "cadence"), "1s")
+
+
+@pytest.mark.parametrize("number", [6, 7])
+def test_the_function_of_a_guarded_step_is_imported_when_planned(number: int) -> None:
+    kind = ("rows", "batches")[number - 6]
+    document = with_value(FULL, ("spec", "process", number, kind, "function"), "tests.support.documents:unchange")
+    (problem,) = find_problems(text_of(document))
+    assert "Did you mean `unchanged`?" in problem.remedy
+
+
+def test_functions_over_rows_and_batches_are_guarded() -> None:
+    steps = load(text_of(FULL)).plan().steps[6:]
+    assert [step.describe().split()[0] for step in steps if isinstance(step, Guarded)] == ["rows", "batches"]
+
+
+def test_what_runs_is_what_the_document_planned() -> None:
+    plan = load(text_of(FULL)).plan()
+    assert state(Pipeline.of(plan).plan()) == state(plan)
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from tests.support.documents import FULL, Path, Spot, at, several_sources, state
 from holdfast.config import load
 from holdfast.config.schema import blocks
 from holdfast.deliver import BreakerPolicy, RetryPolicy, SinkSpec
-from holdfast.log import DeadLetterLimits
+from holdfast.log import DeadLetterLimits, Keep
 from holdfast.model.errors import InvalidDocument
 from holdfast.runtime.isolation import IsolationLimits
-from holdfast.runtime.plan import BatchLimits, Plan, Quotas
+from holdfast.runtime.plan import BatchLimits, Checkpointing, Plan, Quotas
 from holdfast.runtime.restarts import Budget
 from holdfast.runtime.session import SparkSettings
 
@@ -104,6 +104,10 @@ OTHERWISE: dict[str, object] = {
     "spec.process.5.parse.fields": "n BIGINT",
     "spec.process.5.parse.pattern": "(?<n>.*)",
     "spec.process.5.parse.encoding": "utf-8",
+    "spec.process.6.rows.function": "tests.support.documents:text_of",
+    "spec.process.6.rows.fields": "m BIGINT",
+    "spec.process.7.batches.function": "tests.support.documents:text_of",
+    "spec.process.7.batches.fields": "m BIGINT",
     "spec.output_mode": "update",
     **below("spec.sinks.0", {**SINK, "directory": "others", "format": "jsonl", "rotate_at": "1MiB", "max_inflight": 3}),
     **below("spec.sinks.1", {**SINK, **TABLE, "path": "others.db"}),
@@ -117,9 +121,14 @@ OTHERWISE: dict[str, object] = {
     "spec.batch.max_ms": 51,
     "spec.batch.respect_source_tx": False,
     "spec.batch.max_partitions": 4,
+    "spec.batch.partition_bytes": "8MiB",
     "spec.quotas.inbox": "unlimited",
     "spec.quotas.outbox": 5000000,
     "spec.quotas.detach_after": "30s",
+    "spec.keep.age": "2h",
+    "spec.keep.size": "200MiB",
+    "spec.checkpoint.cadence": "1s",
+    "spec.checkpoint.keep_versions": 51,
     "spec.dead_letters.max_entries": 600,
     "spec.dead_letters.max_age": "8d",
     "spec.dead_letters.overflow": "reject",
@@ -198,6 +207,8 @@ SETTINGS = (
     Plan,
     BatchLimits,
     Quotas,
+    Keep,
+    Checkpointing,
     DeadLetterLimits,
     Budget,
     IsolationLimits,

@@ -9,7 +9,8 @@ import pytest
 from tests.support.deliver_stores import TestingStore
 from tests.support.deliver_world import World, all_on_disk, eventually, spec
 
-from holdfast.deliver import DeliveryPhase, DeliverySettings, LaneState
+from holdfast.deliver import Delivery, DeliveryPhase, DeliverySettings, LaneState
+from holdfast.ledger import Start
 from holdfast.model.errors import (
     CommitStateUnknown,
     PipelineFailed,
@@ -134,6 +135,45 @@ def test_old_versions_of_the_cursors_are_pruned(world: World, store: TestingStor
         eventually(delivery, all_on_disk)
     assert len(store.written) > 20
     assert len(store.versions("cursors")) < 11
+
+
+class TestCadence:
+    """Answers gather between two writes; whoever needs the cursors on disk does not wait for that."""
+
+    @pytest.fixture
+    def delivery(self, world: World, store: TestingStore) -> Delivery:
+        delivery = world.running(spec("a", RecordingSink()), store=store, settings=DeliverySettings(cadence=1.0))
+        world.publish(1, to=delivery)
+        eventually(delivery, lambda status: status.lanes["a"].cursor == 1)
+        world.clock.wait_for_sleepers()
+        return delivery
+
+    def test_answers_within_it_share_a_write(self, world: World, store: TestingStore, delivery: Delivery) -> None:
+        world.clock.advance(0.9)
+        world.publish(2, to=delivery)
+        eventually(delivery, lambda status: status.lanes["a"].cursor == 3)
+        assert [cursors.delivered["a"] for cursors in store.written] == [0]
+        assert (world.told, world.outbox.forgotten) == ([], 0), "nobody is told what is not durable"
+        world.clock.advance(0.1)
+        eventually(delivery, all_on_disk)
+        assert [cursors.delivered["a"] for cursors in store.written] == [0, 3]
+
+    def test_sources_are_told_right_after_the_write(self, world: World, delivery: Delivery) -> None:
+        world.clock.advance(1.0)
+        eventually(delivery, lambda _: world.told == [{"orders": Lsn(100)}])
+
+    def test_a_stop_does_not_wait_for_it(self, store: TestingStore, delivery: Delivery) -> None:
+        delivery.stop()
+        assert store.written[-1].delivered == {"a": 1}
+
+    def test_what_gathers_when_it_is_abandoned_is_not_written(self, store: TestingStore, delivery: Delivery) -> None:
+        delivery.abandon()
+        assert [cursors.delivered["a"] for cursors in store.written] == [0]
+
+    def test_an_operator_does_not_wait_for_it(self, world: World, delivery: Delivery) -> None:
+        delivery.add_sink(spec("b", RecordingSink(), start=Start.NOW))
+        world.publish(1, to=delivery)
+        eventually(delivery, lambda status: status.lanes["b"].cursor == 2)
 
 
 def test_released_batches_are_forgotten_in_memory_too(world: World) -> None:
