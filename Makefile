@@ -50,4 +50,5 @@ docs: setup requirements ## Write the generated pages anew
 	@$(PY) -m tests.support.errors_page
 	@$(PY) -m tests.support.document_page
 	@$(PY) -m tests.support.commands_page
+	@$(PY) -m tests.support.metrics_page
 	@echo "docs: generated pages are written"

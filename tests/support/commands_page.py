@@ -10,8 +10,6 @@ import click
 
 from holdfast.cli.commands import holdfast
 from holdfast.cli.exits import ExitCode
-from holdfast.control.health import Alarm
-from holdfast.control.metrics import METRICS
 
 COMMANDS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "commands.md"
 
@@ -21,24 +19,14 @@ INTRODUCTION = """\
 `holdfast COMMAND`, with `--help` everywhere. A PIPELINE is named by its document (`pipeline.yaml` when none is given)
 or by its directory; the directory is quicker, since no document is read. Commands ask the process that runs it through
 a socket in that directory, which only its user may open, and work on the files when it is stopped. `--output json`
-gives one JSON value a line, errors included (`{"error": {"code", "kind", "what", "kept", "remedy"}}`). This page is
-made from the commands by `make docs`.
+gives one JSON value a line, errors included (`{"error": {"code", "kind", "what", "kept", "remedy"}}`). What can be
+measured and what raises an alarm have their own pages, [metrics](metrics.md) and [alarms](../operations/alarms.md).
+This page is made from the commands by `make docs`.
 
 ## Exit codes
 
 | code | meaning |
 |---|---|
-"""
-
-METRICS_TEXT = """\
-## Metrics and alarms
-
-`holdfast run --metrics-file FILE` writes the text that Prometheus reads, once an interval; `--metrics-port PORT` serves
-`/metrics`, and `/health` with 200 when the pipeline is ready and 503 when it is not, on the loopback. With `--output
-json`, `run` says every alarm that begins or is over as one line.
-
-| metric | kind | |
-|---|---|---|
 """
 
 
@@ -49,9 +37,6 @@ def commands_page() -> str:
     context = click.Context(holdfast, info_name="holdfast")
     for path, command in every_command(holdfast, context):
         lines += ["", f"## `{path}`", "", _help(command), "", *_usage(path, command), *_options(command)]
-    lines += ["", METRICS_TEXT.rstrip()]
-    lines += [f"| `{metric.name}` | {metric.kind} | {metric.about} |" for metric in METRICS]
-    lines += ["", f"Alarms: {', '.join(f'`{alarm.value}`' for alarm in Alarm)}."]
     return "\n".join(lines) + "\n"
 
 

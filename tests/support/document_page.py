@@ -31,7 +31,7 @@ made from the models by `make docs`; the same as JSON Schema, for editors, is `h
   for `${` itself. One that is not there is an error. What they stand for is never shown.
 - **Relative paths** are taken from the directory in which the pipeline is started.
 - **Not built yet**, and refused as unknown: `metadata.tenant`; `checkpoint.store`, `remote` and `replicate_every` (the
-  cursors are kept in SQLite beside the logs, and are not copied elsewhere); `start: snapshot` of a sink; `direct` and
+  cursors are kept in SQLite beside the logs, and are not copied elsewhere); `direct` and
   `snapshot` of a source; sources of the types `postgres`, `mysql`, `sqlite`, `udp` and `tcp`; sinks of the types
   `kafka`, `redis`, `nats`, `mysql`, `iceberg`, `delta` and `s3`.
 """

@@ -1,0 +1,42 @@
+"""Writes `docs/reference/metrics.md` from the metrics (`python -m tests.support.metrics_page`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holdfast.control.latency import Latency
+from holdfast.control.metrics import METRICS, Metric
+from holdfast.control.status import status_of
+from tests.support.snapshots import at, lane
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
+
+INTRODUCTION = """\
+# Metrics
+
+`holdfast run --metrics-file FILE` writes the text that Prometheus reads, once an interval; `--metrics-port PORT` serves
+`/metrics`, and `/health` with 200 when the pipeline is ready and 503 when it is not, on the loopback. Names and labels
+never change their meaning. Every metric has the label `pipeline` besides those that are listed. This page is made from
+the metrics by `make docs`.
+
+| metric | kind | labels | |
+|---|---|---|---|
+"""
+
+ALARMED = at(0, lanes=lane(state="frozen", latency=Latency(1, 0.1, 0.1, 0.1)))
+"""Something of everything there is to measure."""
+
+
+def metrics_page() -> str:
+    """The page."""
+    rows = [f"| `{m.name}` | {m.kind} | {_labels(m)} | {m.about} |" for m in METRICS]
+    return INTRODUCTION + "\n".join(rows) + "\n"
+
+
+def _labels(metric: Metric) -> str:
+    labels, _ = next(iter(metric.samples(status_of([ALARMED]))))
+    return ", ".join(f"`{name}`" for name in labels)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(metrics_page())
