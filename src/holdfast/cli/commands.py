@@ -22,6 +22,7 @@ _ABOUT: dict[str, tuple[str, str]] = {
     "sinks": ("sinks", "Add and remove sinks while the pipeline runs."),
     "checkpoints": ("checkpoints", "List, show, compare, prune, delete, export and import what it remembers."),
     "dlq": ("dlq", "See to dead letters: rows that could not be processed or delivered."),
+    "bench": ("measuring", "Measure a pipeline on this machine, on scratch copies of what it writes."),
     "doctor": ("mending", "Explain what is wrong with the checkpoint store, and mend it."),
     "schema": ("documents", "Print the JSON Schema of pipeline documents, for editors."),
     "completion": ("completing", "Print what makes a shell complete commands and options."),

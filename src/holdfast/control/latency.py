@@ -7,6 +7,7 @@ looked at again and again, so a latency is never told shorter than it was, and l
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -55,8 +56,13 @@ class Latencies:
 
     def of(self, lane: str) -> Latency:
         """What the last batches of a lane took."""
-        ordered = sorted(self._samples.get(lane, ()))
-        if not ordered:
-            return Latency()
-        last = len(ordered) - 1
-        return Latency(len(ordered), ordered[last // 2], ordered[last * 99 // 100], ordered[-1])
+        return latency_of(self._samples.get(lane, ()))
+
+
+def latency_of(seconds: Iterable[float]) -> Latency:
+    """What so many batches took."""
+    ordered = sorted(seconds)
+    if not ordered:
+        return Latency()
+    last = len(ordered) - 1
+    return Latency(len(ordered), ordered[last // 2], ordered[last * 99 // 100], ordered[-1])
