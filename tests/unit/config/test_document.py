@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
+from tests.support.document_page import NO_SINKS, NO_SOURCES, NOT_BUILT
 from tests.support.documents import FULL, STDIN, Path, several_sources, state, text_of, with_value, without
 
 from holdfast.capture import Generator
 from holdfast.config import find_problems, load
 from holdfast.config.fields import Name
+from holdfast.config.schema import blocks, kinds
 from holdfast.control.health import CADENCE
 from holdfast.deliver import SinkSpec
 from holdfast.model.errors import InvalidPipeline
@@ -98,6 +100,18 @@ def test_cursors_are_not_to_be_written_so_seldom_that_they_raise_an_alarm() -> N
     (problem,) = find_problems(text_of(with_value(FULL, ("spec", "checkpoint", "cadence"), "1500ms")))
     assert "every 1.5 s would look as if they were stuck" in problem.what
     assert timedelta(seconds=CADENCE) == load(text_of(LONGEST)).plan().checkpoint.cadence, "the alarm reckons with it"
+
+
+@pytest.mark.parametrize("path", NOT_BUILT, ids=".".join)
+def test_what_is_told_not_to_be_built_is_not_known(path: Path) -> None:
+    (problem,) = find_problems(text_of(with_value(FULL, path, "s3")))
+    assert f"knows no `{path[-1]}`" in problem.what
+
+
+def test_the_types_that_are_told_not_to_be_built_are_not_there() -> None:
+    spec = dict(blocks())["spec"]["properties"]
+    assert not kinds(spec["source"]).keys() & set(NO_SOURCES)
+    assert not kinds(spec["sinks"]["items"]).keys() & set(NO_SINKS)
 
 
 LONGEST = with_value(FULL, ("spec", "checkpoint", "cadence"), "1s")
