@@ -23,7 +23,7 @@ _ABOUT: dict[str, tuple[str, str]] = {
     "checkpoints": ("checkpoints", "List, show, compare, prune, delete, export and import what it remembers."),
     "dlq": ("dlq", "See to dead letters: rows that could not be processed or delivered."),
     "bench": ("measuring", "Measure a pipeline on this machine, on scratch copies of what it writes."),
-    "doctor": ("mending", "Explain what is wrong with the checkpoint store, and mend it."),
+    "doctor": ("mending", "Explain what is wrong with the files of a pipeline, and repair what loses nothing."),
     "schema": ("documents", "Print the JSON Schema of pipeline documents, for editors."),
     "completion": ("completing", "Print what makes a shell complete commands and options."),
 }

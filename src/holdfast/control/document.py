@@ -14,19 +14,20 @@ from holdfast.disk.files import sync_directory
 if TYPE_CHECKING:
     from holdfast.config import Document
 
-_FILE = "document.yaml"
+KEPT = "document.yaml"
+DRAFT = f".{KEPT}.draft"
 
 
 def keep_document(directory: Path, text: str) -> None:
     """Write the document down, whole or not at all."""
     directory.mkdir(parents=True, exist_ok=True)
-    draft = directory / f".{_FILE}.draft"
+    draft = directory / DRAFT
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    draft.rename(directory / _FILE)
+    draft.rename(directory / KEPT)
     sync_directory(directory)
 
 
@@ -34,5 +35,5 @@ def kept_document(directory: Path) -> Document | None:
     """The document of the present or the last run; None when it ran by none."""
     from holdfast.config import load
 
-    path = directory / _FILE
+    path = directory / KEPT
     return load(path) if path.exists() else None

@@ -5,7 +5,6 @@ Reading takes no ownership, so it does no harm beside a process that works witho
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +28,7 @@ from holdfast.log.opening import open_to_read
 from holdfast.model.clock import utc_now
 from holdfast.model.errors import NotRunning
 from holdfast.runtime.layout import Layout
-from holdfast.runtime.owner import Holder, Ownership
+from holdfast.runtime.owner import LOCK, Ownership, recorded
 from holdfast.runtime.records import HISTORY, LOGS, PAUSE, Logs, Pause
 from holdfast.runtime.restarts import Exit, History
 
@@ -112,19 +111,10 @@ def _life(directory: Path, history: History, pause: Pause) -> tuple[str, int | N
         return "stopped", None, f"The pipeline is stopped.{since}" if since else None
     if last.exit is not None:
         return "failed", None, last.reason or None
-    holder = _holder(directory)
+    holder = recorded(directory / LOCK)
     if holder is not None and holder.lives:
         return "running", holder.pid, None
     return "crashed", None, None
-
-
-def _holder(directory: Path) -> Holder | None:
-    """Who wrote itself into the lock file; whether it lives is told by its start time too, never by its id alone."""
-    try:
-        document = json.loads((directory / "owner.lock").read_text())
-        return Holder(int(document["pid"]), str(document["started"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def _outbox(directory: Path) -> tuple[Published | None, int]:

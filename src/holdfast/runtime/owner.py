@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -21,9 +22,11 @@ from holdfast.log.oserrors import disk_error
 from holdfast.model.errors import PipelineBusy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Self
 
-_LOCK = "owner.lock"
+LOCK = "owner.lock"
+"""The file that is locked, and in which the owner writes who it is."""
 
 
 class Takeover(Enum):
@@ -65,9 +68,9 @@ class Ownership:
         """Become the owner, or `PipelineBusy`."""
         make_directory(directory)
         try:
-            handle = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            handle = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise disk_error(error, directory / _LOCK) from error
+            raise disk_error(error, directory / LOCK) from error
         if not _locked(handle) and not cls._taken_over(handle, directory, takeover, patience):
             os.close(handle)
             return cls(None)
@@ -76,7 +79,7 @@ class Ownership:
             os.pwrite(handle, json.dumps(vars_of(Holder.this_process())).encode(), 0)
         except OSError as error:
             os.close(handle)
-            raise disk_error(error, directory / _LOCK) from error
+            raise disk_error(error, directory / LOCK) from error
         return cls(handle)
 
     def release(self) -> None:
@@ -106,22 +109,57 @@ class Ownership:
         )
 
 
+@contextmanager
+def undisturbed(directory: Path) -> Iterator[None]:
+    """While nobody owns the directory, and so nobody becomes its owner; nothing is written. Else `PipelineBusy`."""
+    try:
+        handle = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield
+        return
+    except OSError as error:
+        raise disk_error(error, directory / LOCK) from error
+    try:
+        if not _locked(handle, fcntl.LOCK_SH):
+            holder = _holder(handle)
+            raise PipelineBusy(
+                f"Process {holder.pid if holder else 'unknown'} runs the pipeline in {directory}, so its files change.",
+                remedy="Ask it with `holdfast status`, or stop it first.",
+                pid=holder.pid if holder else None,
+            )
+        yield
+    finally:
+        os.close(handle)
+
+
 def vars_of(holder: Holder) -> dict[str, object]:
     """The holder as it is written down."""
     return {"pid": holder.pid, "started": holder.started}
 
 
-def _locked(handle: int) -> bool:
+def _locked(handle: int, how: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
-def _holder(handle: int) -> Holder | None:
+def recorded(path: Path) -> Holder | None:
+    """Who wrote itself into the lock file; None when that cannot be said. It may be gone for long."""
     try:
-        document = json.loads(os.pread(handle, 4096, 0))
+        return _understood(path.read_bytes())
+    except OSError:
+        return None
+
+
+def _holder(handle: int) -> Holder | None:
+    return _understood(os.pread(handle, 4096, 0))
+
+
+def _understood(text: bytes) -> Holder | None:
+    try:
+        document = json.loads(text)
         return Holder(int(document["pid"]), str(document["started"]))
     except (ValueError, KeyError, TypeError):
         return None

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.command_line import DOCUMENT, holdfast, running
 
-from holdfast.checkpoint import CURSORS, SqliteStore
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -67,16 +65,3 @@ def test_a_running_pipeline_is_read_and_not_written_to(tmp_path: Path) -> None:
         assert checkpoints(tmp_path, "list", "pipeline").code == 0
         refused = checkpoints(tmp_path, "prune", "pipeline", "cursors", "--keep", 1)
         assert refused.json["error"]["code"] == "HF-801"
-
-
-def test_the_doctor_names_a_repair_and_makes_it_only_when_told(stopped: Path) -> None:
-    sound = holdfast("doctor", "pipeline", "--output", "json", directory=stopped)
-    assert (sound.code, sound.json["healthy"]) == (0, True)
-    with SqliteStore(stopped / "pipeline" / "checkpoints.db") as store:
-        store.put_raw(CURSORS.name, b"not cursors", epoch=store.take_over())
-    named = holdfast("doctor", "pipeline", "--output", "json", directory=stopped)
-    assert (named.code, len(named.json["findings"])) == (3, 1)
-    assert named.json["actions"][0].startswith("would do: ")
-    mended = holdfast("doctor", "pipeline", "--repair", "--output", "json", directory=stopped)
-    assert (mended.code, mended.json["healthy"]) == (0, True)
-    assert mended.json["actions"][0].startswith("done: ")
