@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from holdfast.model.steps import StepHook
     from holdfast.runtime.processor import Processor
 
-SOON = 20.0
-"""Seconds after which what should have happened never will."""
+SOON = 60.0
+"""Seconds after which what should have happened never will. A disk that others use too has let thirty batches, which
+take two seconds alone, wait for forty."""
 
 
 def wait_until(holds: Callable[[], bool], what: str, *, within: float = SOON) -> None:

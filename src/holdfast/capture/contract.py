@@ -38,6 +38,8 @@ class Source(ABC):
     name: str
     schema: str | None = None
     """The columns of `before` and `after` in Spark's words, when all events are of one table."""
+    stalled_after: float = 30.0
+    """Seconds after which a call that has not come back means that the source hangs; `read` owes an answer sooner."""
 
     @abstractmethod
     def open(self, after: Position | None) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from holdfast.capture.framing import framed, joined
 from holdfast.model.errors import LogFull, LogQuota, LogReadOnly, LogUnavailable, SourceUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from holdfast.capture.contract import Boundary, Captured, Source
     from holdfast.log.inbox import Inbox
@@ -61,6 +62,10 @@ class CaptureStatus:
     error: str | None = None
     boundary: Boundary | None = None
     """What came and what was answered, for a source that is pushed to."""
+    silent: float = 0.0
+    """Seconds for which the source has not come back from being opened or read; 0 when nobody waits for it."""
+    is_stalled: bool = False
+    """Whether that is longer than the source says it may take."""
 
 
 class Capture:
@@ -97,6 +102,8 @@ class Capture:
         self._state = CaptureState.READING
         self._captured = 0
         self._error: str | None = None
+        self._asked_at: float | None = None
+        """When the call began that the source has not come back from."""
         self._thread = threading.Thread(target=self._run, name=f"capture-{source.name}", daemon=True)
 
     def start(self) -> None:
@@ -112,7 +119,17 @@ class Capture:
 
     def status(self) -> CaptureStatus:
         """Where it stands now."""
-        return CaptureStatus(self.source.name, self._state, self._captured, self.inbox.end(), self._error)
+        asked_at = self._asked_at
+        silent = 0.0 if asked_at is None else time.monotonic() - asked_at
+        return CaptureStatus(
+            self.source.name,
+            self._state,
+            self._captured,
+            self.inbox.end(),
+            self._error,
+            silent=silent,
+            is_stalled=silent > self.source.stalled_after,
+        )
 
     @property
     def finished(self) -> bool:
@@ -134,7 +151,8 @@ class Capture:
         try:
             self._begun = None
             self.inbox.forget_unfinished()
-            self.source.open(self.inbox.position())
+            with self._asking():
+                self.source.open(self.inbox.position())
             self._note_latest()
             is_dry = False
             while not self._stop.is_set():
@@ -175,14 +193,27 @@ class Capture:
         """Wait for the first events, and read what is there behind them."""
         size = 0
         until = time.monotonic() + self._poll
-        captured = self.source.read(self._poll)
+        captured = self._read(self._poll)
         while captured is not None:
             read.append(captured)
             size += captured.events.nbytes
             is_all = self.source.finished or self._ends_what_was_there(captured.position)
             if is_all or size >= _MUCH or time.monotonic() >= until or self._stop.is_set():
                 break
-            captured = self.source.read(0)
+            captured = self._read(0)
+
+    def _read(self, wait: float) -> Captured | None:
+        with self._asking():
+            return self.source.read(wait)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """While the source is asked for something, it is known since when."""
+        self._asked_at = time.monotonic()
+        try:
+            yield
+        finally:
+            self._asked_at = None
 
     def _take(self, read: list[Captured]) -> None:
         if read:

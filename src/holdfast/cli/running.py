@@ -65,6 +65,7 @@ def run(
     from holdfast.runtime.pipeline import Until
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it meets is told by whoever asked it, without its stack
     plan = load(document).plan()
     alarms = Alarms()
 

@@ -73,7 +73,7 @@ def status_text(status: Answer) -> str:
         ),
         "",
         table(
-            ("source", "state", "events", "rate/s", "waiting", "age", "position"),
+            ("source", "state", "events", "rate/s", "waiting", "age", "event lag", "position"),
             [
                 (
                     source["name"],
@@ -82,6 +82,7 @@ def status_text(status: Answer) -> str:
                     f"{rates['captured'][source['name']]:,.0f}",
                     source["waiting"],
                     seconds(source["age"]),
+                    _lag(source["event_lag"]),
                     source["position"],
                 )
                 for source in seen["sources"]
@@ -89,7 +90,19 @@ def status_text(status: Answer) -> str:
         ),
         "",
         table(
-            ("sink", "state", "cursor", "rate/s", "lag", "rows", "age", "in flight", "dead", "latency p99"),
+            (
+                "sink",
+                "state",
+                "cursor",
+                "rate/s",
+                "lag",
+                "rows",
+                "age",
+                "event lag",
+                "in flight",
+                "dead",
+                "latency p99",
+            ),
             [
                 (
                     lane["name"],
@@ -99,6 +112,7 @@ def status_text(status: Answer) -> str:
                     lane["lag_batches"],
                     lane["lag_rows"],
                     seconds(lane["age"]),
+                    _lag(lane["event_lag"]),
                     lane["in_flight"],
                     lane["rows_dead"],
                     seconds(lane["latency"]["p99"]) if lane["latency"]["batches"] else None,
@@ -128,6 +142,10 @@ def seconds(value: float) -> str:
     if value < 120:
         return f"{value:.1f}s"
     return f"{value / 60:.0f}min" if value < 7200 else f"{value / 3600:.1f}h"
+
+
+def _lag(value: float | None) -> str | None:
+    return None if value is None else seconds(max(0.0, value))
 
 
 def _first(cause: str) -> str:

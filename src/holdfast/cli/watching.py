@@ -48,10 +48,12 @@ def top(out: Output, pipeline: Path, every: float, times: int | None) -> None:
 
 @command(
     "tap",
-    examples=("holdfast tap", "holdfast tap orders.yaml --point inbox:orders --rows 5", "holdfast tap --output json"),
+    examples=("holdfast tap", "holdfast tap orders.yaml --point sink:table --rows 5", "holdfast tap --output json"),
 )
 @pipeline_argument
-@click.option("--point", default="outbox", show_default=True, help="`outbox`, or `inbox:NAME` of a source.")
+@click.option(
+    "--point", default="outbox", show_default=True, help="`outbox`, `inbox:NAME` of a source, or `sink:NAME`."
+)
 @click.option("--rows", default=10, show_default=True, help="How many rows at most, up to 1000.")
 @click.option("--wait", default=5.0, show_default=True, help="Seconds to wait for rows to pass, up to 10.")
 def tap(out: Output, pipeline: Path, point: str, rows: int, wait: float) -> None:

@@ -210,6 +210,10 @@ def _of_source(source: SourceView) -> Iterator[Finding]:
     elif source.state == "blocked":
         cause = source.error or "Its inbox has no room."
         yield Finding(name, Level.FAILING, cause, "See why processing does not keep up.", Alarm.SOURCE_STALLED)
+    elif source.is_stalled:
+        cause = f"It was asked {source.silent:.0f} s ago and has not come back."
+        remedy = "See whether it answers others; it goes on by itself once it comes back."
+        yield Finding(name, Level.FAILING, cause, remedy, Alarm.SOURCE_STALLED)
     if source.state != "blocked" and _is_near(source.nbytes, source.quota):
         cause = f"Its inbox has {source.nbytes:,} of {source.quota:,} bytes."
         remedy = "See why processing does not keep up, or give the inbox more."

@@ -51,6 +51,10 @@ def _lane(of: Callable[[LaneView], float]) -> Callable[[Status], _Samples]:
     return lambda status: (({"sink": lane.name}, of(lane)) for lane in status.snapshot.lanes)
 
 
+def _known(samples: Iterator[tuple[_Labels, float | None]]) -> _Samples:
+    return ((labels, value) for labels, value in samples if value is not None)
+
+
 def _components(status: Status) -> _Samples:
     for component, level in status.health.components.items():
         yield {"component": component}, level
@@ -86,6 +90,18 @@ METRICS = (
         "holdfast_source_waiting_events", "gauge", "Captured and in no published batch.", _source(lambda v: v.waiting)
     ),
     Metric("holdfast_source_waiting_seconds", "gauge", "For how long the oldest waits.", _source(lambda v: v.age)),
+    Metric(
+        "holdfast_source_silent_seconds",
+        "gauge",
+        "For how long the source has not come back from being read.",
+        _source(lambda v: v.silent),
+    ),
+    Metric(
+        "holdfast_source_event_lag_seconds",
+        "gauge",
+        "Since the newest event in the inbox happened.",
+        lambda status: _known(({"source": v.name}, v.event_lag) for v in status.snapshot.sources),
+    ),
     Metric("holdfast_inbox_bytes", "gauge", "The size of the inbox.", _source(lambda v: v.nbytes)),
     Metric("holdfast_outbox_bytes", "gauge", "The size of the outbox.", _one(lambda s: s.snapshot.outbox.nbytes)),
     Metric("holdfast_outbox_batches", "counter", "Batches published.", _one(lambda s: s.snapshot.outbox.newest)),
@@ -99,6 +115,12 @@ METRICS = (
     Metric("holdfast_sink_lag_batches", "gauge", "Batches that the sink lacks.", _lane(lambda v: v.lag_batches)),
     Metric("holdfast_sink_lag_rows", "gauge", "Rows that the sink lacks.", _lane(lambda v: v.lag_rows)),
     Metric("holdfast_sink_lag_seconds", "gauge", "How long ago the oldest was published.", _lane(lambda v: v.age)),
+    Metric(
+        "holdfast_sink_event_lag_seconds",
+        "gauge",
+        "Since the newest event happened that the sink has.",
+        lambda status: _known(({"sink": v.name}, v.event_lag) for v in status.snapshot.lanes),
+    ),
     Metric("holdfast_sink_in_flight", "gauge", "Batches sent and not answered.", _lane(lambda v: v.in_flight)),
     Metric("holdfast_sink_rows", "counter", "Rows read for the sink, by what became of them.", _rows),
     Metric(

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint import CURSORS
-from holdfast.control.latency import Latencies
+from holdfast.control.passing import Passing
 from holdfast.control.snapshot import (
     CheckpointView,
     DeadLettersView,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from holdfast.runtime.status import PipelineStatus
 
 _LOOK = 0.1
-_MOST_AT_ONCE = 100
 _HISTORY = 660
 """Snapshots that are kept: eleven minutes at one a second."""
 
@@ -58,9 +57,7 @@ class Observer:
         self._engine = engine
         self._interval = interval
         self._told = told
-        self._latencies = Latencies()
         self._history: deque[Snapshot] = deque(maxlen=_HISTORY)
-        self._newest = engine.ground.outbox.newest()
         self._reading = threading.Lock()
         self._stop = threading.Event()
         with ExitStack() as opened:
@@ -68,6 +65,7 @@ class Observer:
                 name: opened.enter_context(InboxReader.open(engine.ground.layout.inbox(name)))
                 for name in engine.ground.inboxes
             }
+            self._passing = Passing(engine, self._readers)
             self._history.append(self._snapshot())
             self._opened = opened.pop_all()
         self._thread = threading.Thread(target=self._run, name=f"observe-{engine.plan.name}", daemon=True)
@@ -93,7 +91,7 @@ class Observer:
         while not self._stop.wait(self._interval / looks):
             count += 1
             with self._reading:
-                self._look()
+                self._passing.look()
                 if count % looks:
                     continue
                 self._history.append(self._now())
@@ -107,41 +105,6 @@ class Observer:
             engine = self._engine
             error = None if engine.error is None else str(engine.error)
             return replace(self._history[-1], at=utc_now(), state=engine.state.value, error=error)
-
-    # Latency
-
-    def _look(self) -> None:
-        try:
-            for batch in self._new_batches():
-                captured = self._captured_at(batch)
-                if captured is not None:
-                    self._latencies.published(batch.oseq, captured)
-            now = utc_now()
-            for name, lane in self._engine.delivery.status().lanes.items():
-                self._latencies.stands(name, lane.cursor, now)
-            self._latencies.settle()
-        except HoldfastError:
-            return  # the logs are being closed, or the disk is away; the next look sees
-
-    def _new_batches(self) -> list[Published]:
-        outbox = self._engine.ground.outbox
-        newest = outbox.newest()
-        if newest is None or (self._newest is not None and newest.oseq == self._newest.oseq):
-            return []
-        is_same = self._newest is not None and self._newest.generation == newest.generation
-        first = self._newest.batch_id + 1 if is_same and self._newest is not None else 0
-        numbers = range(max(first, newest.batch_id - _MOST_AT_ONCE), newest.batch_id)
-        self._newest = newest
-        return [batch for number in numbers if (batch := outbox.find(number)) is not None] + [newest]
-
-    def _captured_at(self, batch: Published) -> datetime | None:
-        """When the oldest event of a batch was appended."""
-        times = [
-            reader.appended_at(batch.starts.get(reader.uuid, 0) + 1)
-            for reader in self._readers.values()
-            if batch.ends.get(reader.uuid, 0) > batch.starts.get(reader.uuid, 0)
-        ]
-        return min((time for time in times if time is not None), default=None)
 
     # The picture
 
@@ -191,6 +154,9 @@ class Observer:
             quota=self._engine.plan.quotas.inbox,
             position=None if position is None else str(position),
             error=capture.error,
+            silent=capture.silent,
+            is_stalled=capture.is_stalled,
+            event_lag=_lag(self._passing.newest_captured(capture.source, capture.end), now),
         )
 
     def _lane(self, lane: LaneStatus, now: datetime) -> LaneView:
@@ -212,8 +178,9 @@ class Observer:
             rows_filtered=lane.rows_filtered,
             attempts=lane.attempts,
             breaker=lane.breaker.value,
-            latency=self._latencies.of(lane.name),
+            latency=self._passing.latency(lane.name),
             error=lane.stopped or (lane.last_error.message if lane.last_error else None),
+            event_lag=_lag(self._passing.newest_delivered(lane.name), now),
         )
 
     def _published_at(self, oseq: int) -> datetime | None:
@@ -238,3 +205,7 @@ def _dead_letters(status: DeadLetterStatus) -> DeadLettersView:
 
 def _seconds(since: datetime | None, now: datetime) -> float:
     return 0.0 if since is None else max(0.0, (now - since).total_seconds())
+
+
+def _lag(newest: datetime | None, now: datetime) -> float | None:
+    return None if newest is None else (now - newest).total_seconds()

@@ -28,6 +28,12 @@ class SourceView:
     position: str | None
     """Up to where the source was told that it may forget."""
     error: str | None
+    silent: float = 0.0
+    """Seconds for which it has not come back from being read; 0 when nobody waits for it."""
+    is_stalled: bool = False
+    """Whether that is longer than it says it may take."""
+    event_lag: float | None = None
+    """Seconds from the newest time of an event in the inbox to now; None when events have no time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ class LaneView:
     breaker: str
     latency: Latency
     error: str | None
+    event_lag: float | None = None
+    """Seconds from the newest time of an event that the sink has to now; None when that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from holdfast.model.errors import InvalidRequest, LogError
 
 if TYPE_CHECKING:
     from holdfast.control.values import Answer
+    from holdfast.deliver.taps import Taps
     from holdfast.runtime.engine import Engine
 
 _MOST_ROWS = 1000
@@ -23,7 +24,7 @@ _POLL = 0.01
 
 
 def tapped(engine: Engine, point: str, *, rows: int, wait: float) -> Answer:
-    """Rows that pass within so many seconds: `inbox:NAME` as captured, `outbox` as processed."""
+    """Rows that pass within so many seconds: `inbox:NAME` as captured, `outbox` as processed, `sink:NAME` as sent."""
     until = time.monotonic() + min(max(wait, 0.0), _MOST_WAIT)
     most = min(max(rows, 1), _MOST_ROWS)
     kind, _, name = point.partition(":")
@@ -31,8 +32,11 @@ def tapped(engine: Engine, point: str, *, rows: int, wait: float) -> Answer:
         return {"point": point, "rows": _of_outbox(engine, most, until)}
     if kind == "inbox" and name in engine.ground.inboxes:
         return {"point": point, "rows": _of_inbox(engine, name, most, until)}
-    inboxes = ", ".join(f"inbox:{name}" for name in engine.ground.inboxes)
-    raise InvalidRequest(f"There is no point {point!r} to look at.", remedy=f"Name one of {inboxes}, outbox.")
+    taps = engine.delivery.taps()
+    if kind == "sink" and name in taps:
+        return {"point": point, **_of_sink(taps[name], most, until)}
+    points = [*(f"inbox:{name}" for name in engine.ground.inboxes), "outbox", *(f"sink:{name}" for name in taps)]
+    raise InvalidRequest(f"There is no point {point!r} to look at.", remedy=f"Name one of {', '.join(points)}.")
 
 
 def _of_inbox(engine: Engine, name: str, rows: int, until: float) -> list[object]:
@@ -63,6 +67,13 @@ def _of_outbox(engine: Engine, rows: int, until: float) -> list[object]:
         if time.monotonic() >= until:
             return []
         time.sleep(_POLL)
+
+
+def _of_sink(taps: Taps, rows: int, until: float) -> Answer:
+    """Of the rows that the sink takes next, as many as there is room for; the others are only counted."""
+    with taps.opened(rows) as tap:
+        tables = tap.wait(max(0.0, until - time.monotonic()))
+        return {"rows": [_shown(row) for table in tables for row in table.to_pylist()], "missed": tap.missed}
 
 
 def _shown(row: object) -> object:

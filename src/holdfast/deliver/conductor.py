@@ -193,11 +193,12 @@ class Conductor:
         raise Halted from error
 
     def _note(self, trouble: Exception | None) -> None:
-        if trouble is self._core.trouble:
+        before = self._core.trouble
+        if trouble is before:
             return
         if trouble is None:
             logger.info("decisions are executed again")
-        else:
+        elif str(trouble) != str(before):
             logger.warning("decisions wait: %s", trouble)
         with self._core.changing():
             self._core.trouble = trouble

@@ -65,6 +65,7 @@ class Courier:
         with self._lane.gate.shared():
             self._lane.sink.deliver(job.batch(rows))
         job.in_doubt = False
+        self._lane.taps.offer(rows.rows)
 
     def _bring_in_pieces(self, job: Job, pieces: Pieces) -> None:
         """Send piece after piece; one that is refused is halved, and at last is a dead letter before the next is sent.

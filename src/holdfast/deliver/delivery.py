@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from holdfast.checkpoint.contract import CheckpointStore
     from holdfast.deliver.ports import DeadLetters, Outbox, PublishedBatch
+    from holdfast.deliver.taps import Taps
     from holdfast.ledger.cursors import StopRecord
     from holdfast.ledger.ledger import Ledger
     from holdfast.model.positions import Position
@@ -140,6 +141,11 @@ class Delivery:
     def status(self) -> DeliveryStatus:
         """What every lane is doing, and numbers that add up."""
         return picture(self._core)
+
+    def taps(self) -> Mapping[str, Taps]:
+        """By the name of its sink, where the rows that a lane brings can be looked at."""
+        with self._core.lock:
+            return {name: lane.taps for name, lane in self._core.lanes.items()}
 
     def failure(self) -> BaseException | None:
         """Why delivery failed, was fenced or crashed; None while it is well."""

@@ -18,6 +18,7 @@ from holdfast.deliver.contract import LaneIdentity
 from holdfast.deliver.core import DeliveryPhase, Halted
 from holdfast.deliver.gate import Gate
 from holdfast.deliver.retry import RetryPolicy, Tries
+from holdfast.deliver.taps import Taps
 from holdfast.model.histogram import DurationHistogram
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class DeliveryLane:
         self.turn = Lock()
         """Held by the worker that looks for the next batch: the others deliver meanwhile."""
         self.gate = Gate()
+        self.taps = Taps()
         self.breaker = Breaker(spec.breaker)
         self.is_open = False
         self.cursor: int | None = None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+
 from holdfast.log import inbox_control as control
 from holdfast.log.cutting import position_of_row, position_of_text
 from holdfast.log.export import write_lines
@@ -95,6 +97,15 @@ class InboxReader(Closing):
         """When the event became durable; None when it is not there, or not there any more."""
         with self._index.reading() as db:
             return appended_at(db, seq)
+
+    def event_time_at(self, seq: int) -> datetime | None:
+        """The newest time of the events that became durable together with this one, up to it; None without any."""
+        if not self.first() <= seq <= self.end():
+            return None
+        (chunk,) = self.chunks(seq - 1, seq)
+        times = clip(read_chunk(self.directory, chunk), chunk.first_seq - 1, seq)["event_time"]
+        newest: datetime | None = pc.max(times).as_py()
+        return newest
 
     def read(self, after: int, upto: int | None = None) -> Iterator[pa.RecordBatch]:
         """The events behind `after`, in order and verified, up to `upto` or the present end."""

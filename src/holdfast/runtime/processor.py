@@ -111,12 +111,12 @@ class SparkProcessor:
         )
 
     def is_active(self) -> bool:
-        """Whether the query still runs."""
-        return self._query is not None and bool(self._query.isActive)
+        """Whether the query still runs; not in a JVM that does not answer any more."""
+        return self._query is not None and _asked(lambda query: bool(query.isActive), self._query, gone=False)
 
     def is_idle(self) -> bool:
-        """Whether the query waits for data."""
-        return self._query is None or not self._query.status["isTriggerActive"]
+        """Whether the query waits for data, or is over."""
+        return self._query is None or _asked(lambda query: not query.status["isTriggerActive"], self._query, gone=True)
 
     def failure(self) -> BaseException | None:
         """Our own error if a batch ended with one, else Spark's."""
@@ -156,6 +156,16 @@ class SparkProcessor:
     def _evaluate(self, batch: DataFrame, batch_id: int, work: Work, keep: Keep, reported: Reported) -> Evaluation:
         writer = PartWriter(str(work.parts), work.epoch, work.generation, batch_id, keep=keep, hook=self._hook)
         return replace(evaluated(batch, writer), failed=reported.taken())
+
+
+def _asked(question: Callable[[StreamingQuery], bool], query: StreamingQuery, *, gone: bool) -> bool:
+    """What the JVM answers about a query; what it means when it is gone, as after a signal to the whole group."""
+    from py4j.protocol import Py4JError
+
+    try:
+        return question(query)
+    except (Py4JError, OSError):
+        return gone
 
 
 def _nobody(failed: Sequence[FailedRow]) -> None:
