@@ -8,6 +8,7 @@ in everything that came; the first event after a silence is appended at once.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.model.errors import HoldfastError
     from holdfast.model.positions import Position
 
+log = logging.getLogger("holdfast")
 
 _MUCH = 64 * 1024
 """Bytes that are appended without waiting for more, and after which more is read at once."""
@@ -111,10 +113,16 @@ class Capture:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop reading; what was read is in the inbox when this returns."""
+        """Stop reading; what was read is in the inbox when this returns.
+
+        A source that hangs is left behind: what it still gives is taken in after the next start.
+        """
         self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        while self._thread.is_alive():
+            self._thread.join(self._poll)
+            if self.status().is_stalled:
+                log.warning("source %s hangs and is left behind", self.source.name)
+                return
         self.source.close()
 
     def status(self) -> CaptureStatus:

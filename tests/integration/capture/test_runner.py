@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from holdfast import Generator, Pace
@@ -11,6 +12,8 @@ from tests.support.engine_pipelines import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from holdfast.capture import Captured
 
 
 def captured(directory: Path, source: Generator, *, pause: float) -> list[int]:
@@ -40,6 +43,34 @@ def test_the_first_event_after_a_silence_does_not_wait(tmp_path: Path) -> None:
         capture.start()
         wait_until(lambda: inbox.end() == 1, "the first event is durable, though the pause is an hour")
         capture.stop()
+
+
+class Hanging(Generator):
+    """Orders that do not come while nobody lets them."""
+
+    stalled_after = 0.2
+
+    def __init__(self) -> None:
+        super().__init__(events=100)
+        self.answers = threading.Event()
+
+    def read(self, wait: float) -> Captured | None:
+        self.answers.wait()
+        return super().read(wait)
+
+
+def test_a_source_that_hangs_is_told_left_behind_by_a_stop_and_loses_nothing(tmp_path: Path) -> None:
+    source = Hanging()
+    with Inbox.open(tmp_path, name="orders", epoch=1) as inbox:
+        capture = Capture(source, inbox, failed=_unexpected)
+        capture.start()
+        wait_until(lambda: capture.status().is_stalled, "it is known to hang")
+        assert capture.status().silent > source.stalled_after
+        capture.stop()
+        source.answers.set()
+        wait_until(lambda: capture.status().state is CaptureState.STOPPED, "its thread ends")
+        assert inbox.end() == 0
+    assert sum(captured(tmp_path, Generator(events=100), pause=0)) == 100
 
 
 def _unexpected(error: BaseException) -> None:

@@ -35,6 +35,8 @@ def test_a_pipeline_that_is_well_is_ready_and_nothing_is_found() -> None:
         (at(0, lanes=lane(state="catching up")), "sink table", Level.OK, True),
         (at(0, sources=source(state="retrying", error="gone")), "source orders", Level.FAILING, False),
         (at(0, sources=source(state="blocked")), "source orders", Level.FAILING, False),
+        (at(0, sources=source(silent=31.0, is_stalled=True)), "source orders", Level.FAILING, False),
+        (at(0, sources=source(silent=29.0)), "source orders", Level.OK, True),
         (at(0, sources=source(nbytes=900)), "source orders", Level.DEGRADED, True),
         (at(0, sources=source(state="finished")), "source orders", Level.OK, True),
         (at(0, state="paused"), "pipeline", Level.DEGRADED, False),
