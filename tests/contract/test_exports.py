@@ -47,8 +47,9 @@ PUBLIC = {
         Trimmed Where clip entry_id part_name read_chunk read_part write_part
     """,
     "holdfast.deliver": """
-        BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus LaneIdentity LaneState
-        LaneStatus OnExhausted OnQuota Ordering PoisonUnit RetryPolicy Sink SinkBatch SinkSpec SystemClock Tier
+        BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus GoingBack LaneIdentity
+        LaneState LaneStatus OnExhausted OnQuota Ordering PoisonUnit RetryPolicy Sink SinkBatch SinkSpec SystemClock
+        Tier
     """,
     "holdfast.control": """
         Belongings Candidate DeadLetters Exported PayloadForm Preview Rate Refusal Reprocessed Shown Standing stopped

@@ -21,6 +21,7 @@ _ABOUT: dict[str, tuple[str, str]] = {
     "stop": ("controlling", "Stop now."),
     "sinks": ("sinks", "Add and remove sinks while the pipeline runs."),
     "checkpoints": ("checkpoints", "List, show, compare, prune, delete, export and import what it remembers."),
+    "rollback": ("rolling", "Take a sink, or the whole pipeline, back to an earlier batch."),
     "dlq": ("dlq", "See to dead letters: rows that could not be processed or delivered."),
     "bench": ("measuring", "Measure a pipeline on this machine, on scratch copies of what it writes."),
     "doctor": ("mending", "Explain what is wrong with the files of a pipeline, and repair what loses nothing."),

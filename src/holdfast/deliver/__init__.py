@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.deliver.breaker import BreakerPolicy, BreakerState
 from holdfast.deliver.clock import Clock, SystemClock
-from holdfast.deliver.contract import LaneIdentity, Ordering, Sink, SinkBatch, Tier
+from holdfast.deliver.contract import GoingBack, LaneIdentity, Ordering, Sink, SinkBatch, Tier
 from holdfast.deliver.core import DeliveryPhase
 from holdfast.deliver.delivery import Delivery
 from holdfast.deliver.retry import RetryPolicy
@@ -20,6 +20,7 @@ __all__ = [
     "DeliveryPhase",
     "DeliverySettings",
     "DeliveryStatus",
+    "GoingBack",
     "LaneIdentity",
     "LaneState",
     "LaneStatus",

@@ -25,6 +25,17 @@ class Tier(Enum):
     AT_LEAST_ONCE = "at-least-once"
 
 
+class GoingBack(Enum):
+    """What a sink makes of batches behind a place that it is taken back to, when they come again or others instead."""
+
+    ENDS_EQUAL = "ends equal"
+    """It removes what it had of them first, so it ends as if it had never gone back."""
+    REPEATS_ROWS = "repeats rows"
+    """What it had of them stays, and what comes is added."""
+    REFUSES_OLDER = "refuses older positions"
+    """What it had of them stays where what comes has no greater position."""
+
+
 class Ordering(Enum):
     """How many batches of a lane may be on their way to the sink at once."""
 
@@ -101,6 +112,17 @@ class Sink(ABC):
     @abstractmethod
     def probe(self, batch: SinkBatch) -> None:
         """Find out whether these rows would be taken, leaving nothing behind. Raises what `deliver` would."""
+
+    def going_back(self) -> GoingBack:
+        """What `go_back` would mean. It claims nothing, so a sink that is not open, and another's, may be asked too."""
+        return GoingBack.REPEATS_ROWS
+
+    def go_back(self, oseq: int) -> None:
+        """Be as after batch `oseq`, in one step: the rows behind it are removed if that can be, and the cursor follows.
+
+        Only an operator's rollback asks for it. A sink that is not behind `oseq` is left as it is.
+        """
+        return  # a sink without a cursor that can take nothing back
 
     @abstractmethod
     def close(self) -> None:

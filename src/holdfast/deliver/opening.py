@@ -74,7 +74,7 @@ def prepare_new_lane(lane: DeliveryLane, known: Resume) -> None:
         start = lane_start(lane.spec.lane(), known)
         if start.delivered > 0:
             with lane.gate.alone():
-                lane.sink.deliver(_nothing(start.delivered))
+                lane.sink.deliver(nothing(start.delivered))
             lane.cursor = start.delivered
 
 
@@ -82,7 +82,7 @@ def move_to_what_is_kept(lane: DeliveryLane, begins: int) -> None:
     """Let the sink of a lane that was detached say that it goes on where the outbox still is: it skips what is gone."""
     if lane.cursor is not None and lane.cursor < begins:
         with lane.gate.alone():
-            lane.sink.deliver(_nothing(begins, previous=lane.cursor))
+            lane.sink.deliver(nothing(begins, previous=lane.cursor))
         lane.cursor = begins
 
 
@@ -134,7 +134,7 @@ def _open(lane: DeliveryLane) -> int | None:
             raise
 
 
-def _nothing(oseq: int, previous: int = 0) -> SinkBatch:
+def nothing(oseq: int, previous: int = 0) -> SinkBatch:
     """A batch without rows: it only moves the sink's own cursor."""
     return SinkBatch(oseq, previous, pa.table({}), pa.array([], pa.int64()))
 

@@ -163,7 +163,28 @@ class Outbox(Closing):
         :param void_after: batches behind this one are void: nobody is given them any more.
         """
         with self._lock, self._index.committing() as db:
-            return rows.open_generation(db, reason, void_after, self._owner.clock())
+            number = rows.read_state(db).generation + 1
+            rows.open_generation(db, reason, void_after, self._owner.clock(), number)
+            return number
+
+    def hold(self, after: int) -> None:
+        """Batches behind this one are needed again, as when a lane goes back: they are released anew, or not at all."""
+        with self._lock, self._index.committing() as db:
+            db.execute("UPDATE state SET released = min(released, ?)", (after,))
+
+    def go_back(self, to: Published, *, generation: int, reason: str, revive_after: int | None = None) -> None:
+        """Open this generation behind an earlier batch: later ones are void. Once it is open nothing is changed.
+
+        What the query published up to there is the new generation's own: Spark goes on behind it.
+
+        :param revive_after: void batches behind this one, up to `to`, are valid again.
+        """
+        with self._lock, self._index.committing() as db:
+            if rows.read_state(db).generation < generation:
+                if revive_after is not None:
+                    rows.revive(db, revive_after, to.oseq)
+                rows.open_generation(db, reason, to.oseq, self._owner.clock(), generation)
+                rows.adopt(db, to, generation)
 
     def read(self, oseq: int) -> pa.Table:
         """The rows of a batch, verified and in order: part by part, and by `seq` if they have one.

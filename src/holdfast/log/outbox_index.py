@@ -72,24 +72,9 @@ def read_state(db: sqlite3.Connection) -> State:
 def insert(db: sqlite3.Connection, batch: NewBatch, state: State, now: datetime) -> Published:
     """Give the batch the next number and make it visible."""
     oseq = state.last_oseq + 1
-    positions = {source: to_json(position) for source, position in batch.positions.items()}
-    row = (
-        oseq,
-        state.generation,
-        batch.batch_id,
-        batch.query_id,
-        batch.fingerprint,
-        json.dumps(dict(batch.starts)),
-        json.dumps(dict(batch.ends)),
-        json.dumps(positions),
-        json.dumps([asdict(part) for part in batch.parts]),
-        batch.digest.rows,
-        str(batch.digest.hash_sum),
-        milliseconds(now),
-    )
+    row = _row(batch, oseq, state.generation, milliseconds(now))
     published = _published(row)
-    marks = ", ".join("?" for _ in row)
-    db.execute(f"INSERT INTO batches ({_COLUMNS}, nbytes) VALUES ({marks}, ?)", (*row, published.nbytes))
+    db.execute(f"INSERT INTO batches ({_COLUMNS}, nbytes) VALUES ({_marks(row)}, ?)", (*row, published.nbytes))
     db.execute("UPDATE state SET last_oseq = ?", (oseq,))
     return published
 
@@ -124,16 +109,42 @@ def named_parts(db: sqlite3.Connection, after: int, upto: int) -> dict[str, int]
     return {part["file"]: part["length"] for (parts,) in rows for part in json.loads(parts)}
 
 
-def open_generation(db: sqlite3.Connection, reason: str, void_after: int | None, now: datetime) -> int:
+def open_generation(
+    db: sqlite3.Connection, reason: str, void_after: int | None, now: datetime, generation: int
+) -> None:
     """Start a new generation; batches behind `void_after` are as if they had never been, but their numbers are used."""
-    generation = read_state(db).generation + 1
     row = (generation, reason, void_after, milliseconds(now))
     db.execute("INSERT INTO generations (generation, reason, void_after, opened_at) VALUES (?, ?, ?, ?)", row)
     db.execute("UPDATE state SET generation = ?", (generation,))
     if void_after is not None:
         db.execute("UPDATE batches SET is_void = 1 WHERE oseq > ?", (void_after,))
         db.execute("DELETE FROM redelivered WHERE oseq > ?", (void_after,))
-    return generation
+
+
+def adopt(db: sqlite3.Connection, to: Published, generation: int) -> None:
+    """Let a new generation go on behind this batch of an earlier one: its row is there, and nobody lacks what is void.
+
+    A lane whose cursor stands at the batch must not be taken for one that needs batches which are gone.
+    """
+    db.execute(
+        "UPDATE batches SET parts = '[]', nbytes = 0 WHERE oseq > ? AND oseq <= (SELECT trimmed FROM state)", (to.oseq,)
+    )
+    db.execute("UPDATE state SET released = min(released, ?), trimmed = min(trimmed, ?)", (to.oseq, to.oseq))
+    row = _row(to, to.oseq, generation, milliseconds(to.published_at))
+    db.execute(f"INSERT OR IGNORE INTO batches ({_COLUMNS}, nbytes) VALUES ({_marks(row)}, ?)", (*row, to.nbytes))
+    its_own = "is_void = 0 AND query_id = ? AND batch_id BETWEEN 0 AND ?"
+    db.execute(f"UPDATE batches SET generation = ? WHERE {its_own}", (generation, to.query_id, to.batch_id))
+
+
+def revive(db: sqlite3.Connection, after: int, upto: int) -> None:
+    """Let void batches be valid again."""
+    db.execute("UPDATE batches SET is_void = 0 WHERE oseq > ? AND oseq <= ?", (after, upto))
+
+
+def select_void(db: sqlite3.Connection, after: int) -> list[Published]:
+    """The void batches behind this one that have their parts, ascending."""
+    statement = f"SELECT {_COLUMNS} FROM batches WHERE is_void = 1 AND oseq > max(?, (SELECT trimmed FROM state))"
+    return [_published(row) for row in db.execute(f"{statement} ORDER BY oseq", (after,)).fetchall()]
 
 
 def items(db: sqlite3.Connection) -> Iterator[Item]:
@@ -156,6 +167,28 @@ def forget_parts(db: sqlite3.Connection, through: int) -> None:
     db.execute("UPDATE state SET trimmed = ?", (through,))
     oldest = "SELECT oseq FROM batches WHERE batch_id >= 0 ORDER BY oseq DESC LIMIT 1 OFFSET ?"
     db.execute(f"DELETE FROM batches WHERE oseq <= min(?, ({oldest}))", (through, KEPT_ROWS))
+
+
+def _row(batch: NewBatch, oseq: int, generation: int, published_at: int) -> tuple[str | int, ...]:
+    positions = {source: to_json(position) for source, position in batch.positions.items()}
+    return (
+        oseq,
+        generation,
+        batch.batch_id,
+        batch.query_id,
+        batch.fingerprint,
+        json.dumps(dict(batch.starts)),
+        json.dumps(dict(batch.ends)),
+        json.dumps(positions),
+        json.dumps([asdict(part) for part in batch.parts]),
+        batch.digest.rows,
+        str(batch.digest.hash_sum),
+        published_at,
+    )
+
+
+def _marks(row: tuple[str | int, ...]) -> str:
+    return ", ".join("?" for _ in row)
 
 
 def _published(row: tuple[Any, ...]) -> Published:

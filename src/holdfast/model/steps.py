@@ -52,6 +52,27 @@ class Step(StrEnum):
     OUTBOX_TRIMMED = "outbox.trimmed"
 
 
+class RollbackStep(StrEnum):
+    """Every durable step of a rollback, and of the points that it may go back to, in order.
+
+    They have a matrix of their own: an operator takes them, and no event passes them.
+    """
+
+    POINT_LINK = "point.link"
+    POINT_MAKE = "point.make"
+    POINT_MADE = "point.made"
+    INTEND = "rollback.intend"
+    INTENDED = "rollback.intended"
+    HOLD = "rollback.hold"
+    LINK = "rollback.link"
+    LINKED = "rollback.linked"
+    SINK = "rollback.sink"
+    SINK_WENT_BACK = "rollback.sink.back"
+    GENERATION = "rollback.generation"
+    SWITCH = "rollback.switch"
+    SWITCHED = "rollback.switched"
+
+
 class StepHook(Protocol):
     """Told the name of every step when it is reached."""
 

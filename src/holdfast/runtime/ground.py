@@ -22,6 +22,7 @@ from holdfast.runtime.layout import Layout
 from holdfast.runtime.owner import Ownership, Takeover
 from holdfast.runtime.records import GENERATION, HISTORY, LOGS, PAUSE, Generation, Logs, Pause
 from holdfast.runtime.restarts import Exit, History
+from holdfast.runtime.rollback.carrying import Owned, carry_out_what_was_intended
 from holdfast.runtime.spark_checkpoint import SparkCheckpoint
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ class Ground:
                 source.name: opened.enter_context(_inbox(source, plan, layout, known, epoch, hook))
                 for source in plan.sources
             }
-            outbox = opened.enter_context(Outbox.open(layout.outbox, epoch=epoch, quota=plan.quotas.outbox, hook=hook))
+            outbox = opened.enter_context(
+                Outbox.open(layout.outbox, epoch=epoch, quota=plan.quotas.outbox, keep=plan.outbox_keep, hook=hook)
+            )
             _check_same_outbox(outbox, known)
             store.put(LOGS, _with(known, inboxes, outbox), epoch=epoch)
             dead_letters = opened.enter_context(
@@ -86,6 +89,7 @@ class Ground:
                 inbox.uuid: opened.enter_context(InboxReader.open(layout.inbox(name)))
                 for name, inbox in inboxes.items()
             }
+            carry_out_what_was_intended(Owned(plan, layout, store, epoch, inboxes, outbox, hook))
             ground = cls(plan, layout, store, epoch, inboxes, outbox, dead_letters, readers, opened, hook)
             ground.settle_generation(accept)
             ground.continuation()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from holdfast.log.values import Keep
 from holdfast.model.positions import earliest
 from holdfast.runtime.relief import Relief
+from holdfast.runtime.rollback.points import Points
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,7 @@ class Keeper:
         self._ground = ground
         self._captures = captures
         self._delivery = delivery
+        self._points = Points(ground.layout, ground.plan.points, hook=ground.hook)
         self._relief = None if quotas.outbox is None else Relief(quotas.outbox, quotas.detach_after.total_seconds())
         self._may_admit = may_admit
         self._lock = threading.Lock()
@@ -99,6 +101,7 @@ class Keeper:
             if batch is not None:
                 self._ground.checkpoint.sync_finished(finished)
                 self._synced = batch
+                self._points.keep(self._ground.checkpoint, batch)
         if self._synced is not None:
             for inbox in self._ground.inboxes.values():
                 self._forget_what_was_read(inbox, self._synced)
@@ -110,6 +113,7 @@ class Keeper:
             inbox.set_cursor("spark", through)
         if through >= retained.first_seq:
             inbox.trim(keep=self._kept(retained.nbytes))
+            self._points.drop_what_reads_before(inbox.uuid, inbox.retained().first_seq)
 
     def _kept(self, used: int) -> Keep:
         """What is to be kept although it was read; a capture that waits for room is left half of the quota."""
@@ -126,7 +130,8 @@ class Keeper:
         is_roomy = quota is None or used < quota // 2
         kept = _BATCHES_KEPT_FOR_COPIES if is_roomy else _BATCHES_SPARK_MAY_REPLAY
         oldest = self._ground.outbox.find(max(0, newest.batch_id - kept)) or newest
-        return oldest.starts.get(inbox, 0)
+        through, point = oldest.starts.get(inbox, 0), self._points.read_by_the_oldest(inbox)
+        return min(through, point) if is_roomy and point is not None else through
 
     def _sweep_dead_letters(self) -> None:
         """Let go the dead letters that are too old, now and then."""

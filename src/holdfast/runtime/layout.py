@@ -31,6 +31,11 @@ class Layout:
         """The checkpoint store: cursors, history of runs, known sources."""
         return self.root / "checkpoints.db"
 
+    @property
+    def points(self) -> Path:
+        """Copies of Spark's checkpoint to go back to."""
+        return self.root / "points"
+
     def spark(self, generation: int) -> Path:
         """Spark's checkpoint directory of a generation."""
         return self.root / "spark" / str(generation)

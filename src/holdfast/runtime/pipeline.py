@@ -31,6 +31,7 @@ from holdfast.runtime.lifecycle import State
 from holdfast.runtime.owner import Takeover
 from holdfast.runtime.plan import BatchLimits, Checkpointing, Plan, Quotas
 from holdfast.runtime.processor import Processor, SparkProcessor
+from holdfast.runtime.rollback.operator import Rollbacks
 from holdfast.runtime.session import SparkSettings, spark_session
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from holdfast.process.steps import Step
     from holdfast.runtime.isolation import IsolationLimits
     from holdfast.runtime.restarts import Budget
+    from holdfast.runtime.rollback.points import PointsKept
     from holdfast.runtime.status import PipelineStatus
 
 
@@ -118,6 +120,14 @@ class Pipeline:
         """Say how often the cursors are written, and how many versions of them stay."""
         return self._with(_options={**self._options, "checkpoint": how})
 
+    def keep_delivered(self, nbytes: int) -> Pipeline:
+        """Let the outbox keep so many bytes of batches that every sink has, so that one can go back."""
+        return self._with(_options={**self._options, "keep_delivered": nbytes})
+
+    def points(self, points: PointsKept) -> Pipeline:
+        """Make points to go back to so often, and keep them so long."""
+        return self._with(_options={**self._options, "points": points})
+
     def dead_letters(self, limits: DeadLetterLimits) -> Pipeline:
         """Bound the dead letters."""
         return self._with(_options={**self._options, "dead_letters": limits})
@@ -148,6 +158,10 @@ class Pipeline:
             sinks=self._sinks,
             **self._options,  # type: ignore[arg-type]
         )
+
+    def rollbacks(self, *, hook: StepHook = no_hook) -> Rollbacks:
+        """Where it can go back to, and how."""
+        return Rollbacks(self.plan(), hook=hook)
 
     # Running
 

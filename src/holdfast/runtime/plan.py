@@ -17,6 +17,7 @@ from holdfast.model.errors import InvalidPipeline
 from holdfast.process.steps import Step
 from holdfast.runtime.isolation import IsolationLimits
 from holdfast.runtime.restarts import Budget
+from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.session import SparkSettings
 
 if TYPE_CHECKING:
@@ -90,11 +91,23 @@ class Plan:
     keep: Keep = field(default_factory=Keep)
     """What the inboxes keep longer than it is needed, for a rollback or an older copy of Spark's checkpoint."""
     checkpoint: Checkpointing = field(default_factory=Checkpointing)
+    keep_delivered: int = 256 * _MIB
+    """How many bytes of the newest batches the outbox keeps although every sink has them, so that one can go back.
+
+    At most a quarter of the outbox's quota.
+    """
+    points: PointsKept = field(default_factory=PointsKept)
     dead_letters: DeadLetterLimits = field(default_factory=DeadLetterLimits)
     restarts: Budget = field(default_factory=Budget)
     isolation: IsolationLimits = field(default_factory=IsolationLimits)
     spark: SparkSettings = field(default_factory=SparkSettings)
     output_mode: str = "append"
+
+    @property
+    def outbox_keep(self) -> Keep:
+        """What the outbox keeps longer than it is needed."""
+        quota = self.quotas.outbox
+        return Keep(nbytes=self.keep_delivered if quota is None else min(self.keep_delivered, quota // 4))
 
     def __post_init__(self) -> None:
         for what, names in (

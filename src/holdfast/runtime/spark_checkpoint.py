@@ -60,6 +60,14 @@ class SparkCheckpoint:
         """The highest batch that was finished."""
         return max(_numbers(self.directory / "commits"), default=None)
 
+    def planned(self) -> frozenset[int]:
+        """Every planned batch that Spark still has on record."""
+        return frozenset(_numbers(self.directory / "offsets"))
+
+    def finished(self) -> frozenset[int]:
+        """Every finished batch that Spark still has on record."""
+        return frozenset(_numbers(self.directory / "commits"))
+
     def planned_ends(self) -> dict[int, dict[str, int]]:
         """The ends of every planned batch that Spark still has."""
         return {number: self._ends(number) for number in sorted(_numbers(self.directory / "offsets"))}

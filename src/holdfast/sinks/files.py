@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from holdfast.deliver.contract import LaneIdentity, Ordering, Sink, SinkBatch, Tier
+from holdfast.deliver.contract import GoingBack, LaneIdentity, Ordering, Sink, SinkBatch, Tier
 from holdfast.model.errors import Fatal, InvalidPipeline
 from holdfast.model.steps import Step
 from holdfast.sinks.filesystem.folder import Folder
@@ -78,6 +78,14 @@ class Files(Sink):
         """Convert the rows and throw the bytes away."""
         self._opened()
         write_parts(batch.rows, self._format, self._rotate_at, pa.MockOutputStream)
+
+    def going_back(self) -> GoingBack:
+        """The names tell the batches, so those of later ones can be removed."""
+        return GoingBack.ENDS_EQUAL
+
+    def go_back(self, oseq: int) -> None:
+        """Remove the files of later batches."""
+        self._folder(self._opened()).remove_behind(oseq)
 
     def close(self) -> None:
         """Nothing is held between deliveries."""

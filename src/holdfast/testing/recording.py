@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from threading import Lock, RLock
 from typing import TYPE_CHECKING
 
-from holdfast.deliver.contract import LaneIdentity, Ordering, Sink, SinkBatch, Tier
+from holdfast.deliver.contract import GoingBack, LaneIdentity, Ordering, Sink, SinkBatch, Tier
 from holdfast.model.errors import CommitUnknown, Fatal, Rejected, SinkFenced, Transient
 from holdfast.model.steps import Step
 
@@ -137,6 +137,19 @@ class RecordingSink(Sink):
         self.calls.probed.append(batch.rows.num_rows)
         self._fail_when_down()
         self._refuse_bad_rows(batch)
+
+    def going_back(self) -> GoingBack:
+        """A vault knows which row came with which batch."""
+        return GoingBack.ENDS_EQUAL
+
+    def go_back(self, oseq: int) -> None:
+        """Forget what came with later batches."""
+        identity, vault = self._opened(), self.vault
+        with vault.lock:
+            self._refuse_older(identity)
+            vault.rows = [row for row in vault.rows if row[0] <= oseq]
+            vault.batches = [batch for batch in vault.batches if batch <= oseq]
+            vault.cursor = min(vault.cursor, oseq)
 
     def close(self) -> None:
         """The vault stays."""

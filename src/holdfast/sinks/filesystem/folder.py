@@ -55,6 +55,15 @@ class Folder:
             finally:
                 drafts.remove()
 
+    def remove_behind(self, oseq: int) -> None:
+        """Remove the files of later batches, the latest first: what a crash leaves is what an earlier batch left."""
+        ours = re.compile(rf"{re.escape(self._prefix)}-(\d{{20,}})-\d{{4,}}\.\w+")
+        with self._translated():
+            found = [(ours.fullmatch(path.name), path) for path in self._directory.iterdir()]
+            for path in sorted((path for match, path in found if match and int(match[1]) > oseq), reverse=True):
+                path.unlink(missing_ok=True)
+            sync_directory(self._directory)
+
     def _left_behind(self) -> list[Path]:
         ours = re.compile(rf"\.{re.escape(self._prefix)}-\d{{20,}}-\d{{4,}}\.\w+\.(\d+)\.draft")
         found = [(path, ours.fullmatch(path.name)) for path in self._directory.iterdir()]

@@ -75,6 +75,20 @@ class Cursors:
             is_due(self.standing(db), lane, batch)
             raise _moved_meanwhile(lane, batch)
 
+    def go_back(self, db: Database, oseq: int) -> None:
+        """Move back to an earlier batch; a cursor that is not behind it stays. Only the owner may."""
+        lane = self.lane
+        moved = db.execute(
+            f"UPDATE {self.table} SET oseq = CASE WHEN oseq > ?1 THEN ?1 ELSE oseq END "
+            "WHERE pipeline = ?2 AND lane = ?3 AND outbox = ?4 AND epoch = ?5",
+            (oseq, lane.pipeline, lane.lane, lane.outbox, lane.epoch),
+        )
+        if moved.rowcount != 1:
+            standing = self.standing(db)
+            if standing is not None and standing.epoch > lane.epoch:
+                raise fenced(lane, standing.epoch)
+            raise _replaced(lane, standing)
+
 
 def is_due(standing: Standing | None, lane: LaneIdentity, batch: SinkBatch) -> bool:
     """Whether the batch comes next; False when the sink has it. Raises when it may not be written at all."""

@@ -79,6 +79,10 @@ class Session(ABC, Generic[Connection]):
         """Whether the connection still leads to the place by which it was made."""
         return True
 
+    def exists(self) -> bool:
+        """Whether the place is there before anybody connects to it."""
+        return True
+
     # What a sink uses
 
     def close(self) -> None:

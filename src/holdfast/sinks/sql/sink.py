@@ -9,12 +9,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Generic
 
-from holdfast.deliver.contract import Ordering, Sink, SinkBatch, Tier
+from holdfast.deliver.contract import GoingBack, Ordering, Sink, SinkBatch, Tier
 from holdfast.model.errors import Fatal
 from holdfast.model.steps import Step
 from holdfast.sinks.sql.cursors import Cursors, is_due
+from holdfast.sinks.sql.mode import Upsert
 from holdfast.sinks.sql.session import Connection
 from holdfast.sinks.sql.statements import CURSORS, TableName, create_table
+from holdfast.sinks.sql.tags import remove_behind, tagged, wants_tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,6 +82,21 @@ class SqlSink(Sink, Generic[Connection]):
             if self._apply(db, cursors, batch):
                 self._check_deferred(db)
 
+    def going_back(self) -> GoingBack:
+        """Equal when the rows say which batch they came with; one row a key keeps the newer one."""
+        if isinstance(self._table.mode, Upsert):
+            return GoingBack.REFUSES_OLDER
+        return GoingBack.ENDS_EQUAL if self._session.exists() and self._is_tagged() else GoingBack.REPEATS_ROWS
+
+    def go_back(self, oseq: int) -> None:
+        """Remove the rows of later batches, where they can be told, and move the cursor back in one transaction."""
+        cursors = self._owned()
+        can_remove = self.going_back() is GoingBack.ENDS_EQUAL
+        with self._session.transaction() as db:
+            if can_remove:
+                remove_behind(db, self._table.name, cursors.lane, oseq)
+            cursors.go_back(db, oseq)
+
     def close(self) -> None:
         """Give up the connection."""
         self._owner = None
@@ -89,12 +106,17 @@ class SqlSink(Sink, Generic[Connection]):
         if not is_due(cursors.standing(db), cursors.lane, batch):
             return False
         if batch.rows.num_rows:
-            self._prepare(db, batch.rows)
-            self._write(db, batch.rows)
+            columns = self._prepare(db, batch.rows)
+            self._write(db, tagged(batch, cursors.lane) if wants_tags(columns) else batch.rows)
         cursors.advance(db, batch)
         return True
 
-    def _prepare(self, db: Connection, rows: pa.Table) -> None:
+    def _is_tagged(self) -> bool:
+        with self._session.reading() as db:
+            return wants_tags(self._columns_of(db, self._table.name))
+
+    def _prepare(self, db: Connection, rows: pa.Table) -> Mapping[str, bool]:
+        """See that the table can take the rows; its columns, as `_columns_of` tells them."""
         self._table.check_schema(rows.schema)
         self._table.check_keys(rows)
         there = self._columns_of(db, self._table.name)
@@ -105,6 +127,7 @@ class SqlSink(Sink, Generic[Connection]):
             self._table.check_columns(there, rows.schema)
         else:
             db.execute(create_table(self._table.name, self._table.columns(rows.schema), self._table.mode))
+        return there
 
     def _owned(self) -> Cursors:
         if self._owner is None:

@@ -57,6 +57,10 @@ class SqliteSession(Session[sqlite3.Connection]):
         """A file that was moved or deleted would go on taking rows that nobody finds again."""
         return identity(self._path) == self._file
 
+    def exists(self) -> bool:
+        """Whether there is a file: a look must not make one."""
+        return self._path.exists()
+
     def leaves_commit_unknown(self, error: Exception) -> bool:
         """After a failed sync the commit may be in the file, and be found there after a crash."""
         return primary_code(error) == sqlite3.SQLITE_IOERR

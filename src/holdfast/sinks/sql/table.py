@@ -16,6 +16,7 @@ from holdfast.model.errors import Fatal, Rejected
 from holdfast.sinks.columns.jsontext import nested_text
 from holdfast.sinks.columns.kinds import NESTED, Kind, kind_of, plain, stored_type
 from holdfast.sinks.sql.mode import Mode, Upsert
+from holdfast.sinks.sql.tags import TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +80,8 @@ class Table:
                 f"The table {self.name} has no column {_named(missing)}, which the rows have.",
                 "Add it to the table (it is never altered by itself), or drop it in the last step of the pipeline.",
             )
-        wanting = [name for name, is_needed in there.items() if is_needed and name not in schema.names]
+        ours = {*schema.names, TAG}
+        wanting = [name for name, is_needed in there.items() if is_needed and name not in ours]
         if wanting:
             raise _fatal(
                 f"The table {self.name} needs a value for {_named(wanting)}, which the rows do not have.",

@@ -1,0 +1,111 @@
+"""Points to go back to: copies of Spark's checkpoint by hard links, made now and then while the pipeline runs.
+
+Spark itself keeps its last hundred batches; a point reaches further back. It is a directory whose name is given to it
+last, so one that is there is whole. What was captured behind the oldest point is kept for as long as the point is.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from holdfast.disk.files import sync_directory, sync_file
+from holdfast.log.disk import make_directory
+from holdfast.model.clock import Clock, utc_now
+from holdfast.model.steps import RollbackStep, StepHook, no_hook
+from holdfast.runtime.rollback.linking import link_checkpoint
+from holdfast.runtime.rollback.records import batch_from_json, batch_to_json
+from holdfast.runtime.rollback.targets import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from holdfast.log.values import Published
+    from holdfast.runtime.layout import Layout
+    from holdfast.runtime.spark_checkpoint import SparkCheckpoint
+
+_FILE = "point.json"
+
+
+@dataclass(frozen=True, slots=True)
+class PointsKept:
+    """How often a point is made, and how long it stays."""
+
+    every: timedelta = timedelta(minutes=5)
+    kept: timedelta = timedelta(hours=24)
+
+
+class Points:
+    """The points of a pipeline, in the hands of its owner."""
+
+    def __init__(self, layout: Layout, policy: PointsKept, *, hook: StepHook = no_hook, clock: Clock = utc_now) -> None:
+        self._layout = layout
+        self._policy = policy
+        self._hook = hook
+        self._clock = clock
+        made = [point.batch for point in made_points(layout) if point.batch is not None]
+        self._times = {batch.oseq: batch.published_at for batch in made}
+        self._ends = {batch.oseq: batch.ends for batch in made}
+
+    def keep(self, checkpoint: SparkCheckpoint, newest: Published) -> None:
+        """Make a point of the newest batch that is finished and synced, when one is due; let go those too old."""
+        if all(newest.published_at - time >= self._policy.every for time in self._times.values()):
+            self._make(checkpoint, newest)
+        oldest = self._clock() - self._policy.kept
+        self.drop(oseq for oseq, time in self._times.items() if time < oldest)
+
+    def read_by_the_oldest(self, inbox: str) -> int | None:
+        """Up to which event of an inbox the oldest point had read; None while there is no point."""
+        return min((ends.get(inbox, 0) for ends in self._ends.values()), default=None)
+
+    def drop_what_reads_before(self, inbox: str, first: int) -> None:
+        """Let the points go that need events of an inbox which are gone."""
+        self.drop(oseq for oseq, ends in self._ends.items() if ends.get(inbox, 0) + 1 < first)
+
+    def drop(self, oseqs: Iterable[int]) -> None:
+        """Let these points go."""
+        for oseq in list(oseqs):
+            remove_point(self._layout, oseq)
+            del self._times[oseq], self._ends[oseq]
+
+    def _make(self, checkpoint: SparkCheckpoint, batch: Published) -> None:
+        draft = self._layout.points / f".{batch.oseq}.draft"
+        shutil.rmtree(draft, ignore_errors=True)
+        self._hook(RollbackStep.POINT_LINK)
+        link_checkpoint(checkpoint.directory, draft, batch.batch_id)
+        _write(draft / _FILE, {"format": 1, "batch": batch_to_json(batch), "initial": checkpoint.initial})
+        self._hook(RollbackStep.POINT_MAKE)
+        draft.rename(self._layout.points / str(batch.oseq))
+        sync_directory(self._layout.points)
+        self._hook(RollbackStep.POINT_MADE)
+        self._times[batch.oseq], self._ends[batch.oseq] = batch.published_at, batch.ends
+
+
+def made_points(layout: Layout) -> list[Target]:
+    """The points that are there, oldest first."""
+    found = [path for path in layout.points.iterdir() if path.name.isdecimal()] if layout.points.is_dir() else []
+    return [_read(path) for path in sorted(found, key=lambda path: int(path.name))]
+
+
+def remove_point(layout: Layout, oseq: int) -> None:
+    """Remove a point: first its name, so that half of one is never seen."""
+    gone = layout.points / f".{oseq}.gone"
+    (layout.points / str(oseq)).rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def _read(path: Path) -> Target:
+    document: Mapping[str, Any] = json.loads((path / _FILE).read_text())
+    batch = batch_from_json(document["batch"])
+    return Target(batch.oseq, batch.published_at, batch, f"points/{path.name}", document["initial"])
+
+
+def _write(path: Path, document: Mapping[str, object]) -> None:
+    path.write_text(json.dumps(document))
+    sync_file(path)
+    make_directory(path.parent)
+    sync_directory(path.parent)
