@@ -17,7 +17,7 @@ from tests.support.crash.reconcile import file_numbers
 if TYPE_CHECKING:
     from holdfast.testing.driver import Transform
 
-EVENTS, BATCH = 400, 40
+EVENTS, BATCH = 240, 40
 PASSED = [n for n in range(1, EVENTS + 1) if n % 10]
 COLUMNS = "seq INTEGER, source TEXT, event_id TEXT, key TEXT, tx_id TEXT, tx_end BOOLEAN, n INTEGER"
 

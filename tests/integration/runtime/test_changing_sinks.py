@@ -38,6 +38,7 @@ class World:
             .read(self.source)
             .write(impatient("table", Sqlite(directory / "sink.db", table="orders")))
             .write(impatient("archive", self.archive, required=False))
+            .keep_delivered(0)
             .batch(BatchLimits(max_events=60, max_wait=timedelta(0)))
         )
 

@@ -104,6 +104,7 @@ def pipeline(directory: Path, *, events: int = EVENTS, transactions: tuple[int, 
         )
         .batch(BatchLimits(max_events=BATCH, max_wait=timedelta(0)))
         .quotas(Quotas(inbox=INBOX_QUOTA))
+        .keep_delivered(0)
         .restarts(Budget(failures=10_000))
     )
 

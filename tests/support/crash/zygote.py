@@ -109,6 +109,7 @@ def _child(run: Run, report: int) -> None:
 
 def _serve() -> None:
     import tests.support.crash.bugs
+    import tests.support.crash.going_back
     import tests.support.crash.orders
     import tests.support.crash.postgres_lane  # noqa: F401 (imported once, for all children)
 

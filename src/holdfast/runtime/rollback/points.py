@@ -53,7 +53,8 @@ class Points:
 
     def keep(self, checkpoint: SparkCheckpoint, newest: Published) -> None:
         """Make a point of the newest batch that is finished and synced, when one is due; let go those too old."""
-        if all(newest.published_at - time >= self._policy.every for time in self._times.values()):
+        is_due = all(newest.published_at - time >= self._policy.every for time in self._times.values())
+        if is_due and newest.oseq not in self._times:
             self._make(checkpoint, newest)
         oldest = self._clock() - self._policy.kept
         self.drop(oseq for oseq, time in self._times.items() if time < oldest)
