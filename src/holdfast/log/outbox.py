@@ -38,11 +38,14 @@ NAME = "outbox"
 class Outbox(Closing):
     """The one writer of an outbox, and its reader. Its methods may be called from any thread of its process."""
 
-    def __init__(self, directory: Path, owner: Owner, *, quota: int | None, keep: Keep | None) -> None:
+    def __init__(
+        self, directory: Path, owner: Owner, *, quota: int | None, keep: Keep | None, keep_batches: int | None
+    ) -> None:
         self.parts_directory = directory / rows.DIRECTORY
         self._owner = owner
         self._quota = quota
         self._keep = keep
+        self._keep_batches = keep_batches
         self._lock = RLock()
         self._index, identity = open_owned(directory, rows.LAYOUT, name=NAME, owner=owner)
         self.uuid = identity.uuid
@@ -60,6 +63,7 @@ class Outbox(Closing):
         epoch: int,
         quota: int | None = None,
         keep: Keep | None = None,
+        keep_batches: int | None = None,
         hook: StepHook = no_hook,
         clock: Clock = utc_now,
     ) -> Self:
@@ -70,8 +74,9 @@ class Outbox(Closing):
 
         :param quota: there is no room for another batch while so many bytes are kept.
         :param keep: keeps released batches longer.
+        :param keep_batches: but none behind so many of the newest; None for as many as `keep` lets stay.
         """
-        return cls(directory, Owner(epoch, hook, clock), quota=quota, keep=keep)
+        return cls(directory, Owner(epoch, hook, clock), quota=quota, keep=keep, keep_batches=keep_batches)
 
     @property
     def generation(self) -> int:
@@ -213,13 +218,23 @@ class Outbox(Closing):
             return rows.retained(db)
 
     def has_room(self) -> bool:
-        """Whether another batch may be computed: the quota is not reached, or nothing is kept at all."""
-        retained = self.retained().nbytes
-        return self._quota is None or retained == 0 or retained < self._quota
+        """Whether another batch may be computed: the quota is not reached, or nothing is kept at all.
+
+        What is kept longer than it is needed makes room.
+        """
+        if self._quota is None or self._has_room(self._quota):
+            return True
+        with self._lock:
+            self._trim()
+        return self._has_room(self._quota)
 
     def close(self) -> None:
         """Give up the files; what was published stays."""
         self._index.close()
+
+    def _has_room(self, quota: int) -> bool:
+        retained = self.retained().nbytes
+        return retained == 0 or retained < quota
 
     def _state(self) -> rows.State:
         with self._lock, self._index.reading() as db:
@@ -252,6 +267,7 @@ class Outbox(Closing):
                 needed_from=state.released + 1,
                 total=rows.retained(db).nbytes,
                 keep=self._keep,
+                keep_from=0 if self._keep_batches is None else state.last_oseq - self._keep_batches + 1,
                 now=self._owner.clock(),
             )
         if gone.through == state.trimmed:

@@ -34,17 +34,26 @@ class Forgotten(NamedTuple):
 
 
 def forgettable(
-    items: Iterable[Item], *, after: int, needed_from: int, total: int, keep: Keep | None, now: datetime
+    items: Iterable[Item],
+    *,
+    after: int,
+    needed_from: int,
+    total: int,
+    keep: Keep | None,
+    now: datetime,
+    keep_from: int = 0,
 ) -> Forgotten:
     """How far the log may forget: never into `needed_from`, and nothing that is to be kept longer.
 
     :param items: what is there, oldest first.
     :param after: what was forgotten before.
     :param total: the bytes of all items.
+    :param keep_from: nothing before this number is kept longer than it is needed.
     """
     gone = Forgotten(after, 0)
     for item in items:
-        if item.last >= needed_from or _is_kept(item, total - gone.nbytes, keep, now):
+        is_kept = item.last >= keep_from and _is_kept(item, total - gone.nbytes, keep, now)
+        if item.last >= needed_from or is_kept:
             break
         gone = Forgotten(item.last, gone.nbytes + item.nbytes)
     return gone

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from holdfast.runtime.plan import Plan
 
 
+_BATCHES_KEPT_FOR_SINKS = 100
+"""How many batches at most stay in the outbox although every sink has them: as many as Spark keeps in its books."""
+
+
 class Accept(Enum):
     """What a start may do about a checkpoint of Spark that is gone or does not fit."""
 
@@ -78,7 +82,14 @@ class Ground:
                 for source in plan.sources
             }
             outbox = opened.enter_context(
-                Outbox.open(layout.outbox, epoch=epoch, quota=plan.quotas.outbox, keep=plan.outbox_keep, hook=hook)
+                Outbox.open(
+                    layout.outbox,
+                    epoch=epoch,
+                    quota=plan.quotas.outbox,
+                    keep=plan.outbox_keep,
+                    keep_batches=_BATCHES_KEPT_FOR_SINKS,
+                    hook=hook,
+                )
             )
             _check_same_outbox(outbox, known)
             store.put(LOGS, _with(known, inboxes, outbox), epoch=epoch)

@@ -128,10 +128,12 @@ class Keeper:
         if quota is not None and used >= quota:
             return newest.ends.get(inbox, 0)
         is_roomy = quota is None or used < quota // 2
+        if not is_roomy:
+            self._points.drop_the_oldest()
         kept = _BATCHES_KEPT_FOR_COPIES if is_roomy else _BATCHES_SPARK_MAY_REPLAY
         oldest = self._ground.outbox.find(max(0, newest.batch_id - kept)) or newest
         through, point = oldest.starts.get(inbox, 0), self._points.read_by_the_oldest(inbox)
-        return min(through, point) if is_roomy and point is not None else through
+        return through if point is None else min(through, point)
 
     def _sweep_dead_letters(self) -> None:
         """Let go the dead letters that are too old, now and then."""

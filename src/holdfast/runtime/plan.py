@@ -92,7 +92,7 @@ class Plan:
     """What the inboxes keep longer than it is needed, for a rollback or an older copy of Spark's checkpoint."""
     checkpoint: Checkpointing = field(default_factory=Checkpointing)
     keep_delivered: int = 256 * _MIB
-    """How many bytes of the newest batches the outbox keeps although every sink has them, so that one can go back.
+    """How many bytes of the newest hundred batches the outbox keeps although every sink has them, for a rollback.
 
     At most a quarter of the outbox's quota.
     """

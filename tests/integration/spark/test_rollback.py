@@ -1,4 +1,4 @@
-"""A pipeline with state goes back: Spark goes on from the state of then, in a directory of its own, and counts right."""
+"""A pipeline with state goes back: Spark goes on from the state of then, in its own directory, and counts right."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ last, so one that is there is whole. What was captured behind the oldest point i
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.disk.files import sync_directory, sync_file
 from holdfast.log.disk import make_directory
 from holdfast.model.clock import Clock, utc_now
+from holdfast.model.errors import LogError
 from holdfast.model.steps import RollbackStep, StepHook, no_hook
 from holdfast.runtime.rollback.linking import link_checkpoint
 from holdfast.runtime.rollback.records import batch_from_json, batch_to_json
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from holdfast.log.values import Published
     from holdfast.runtime.layout import Layout
     from holdfast.runtime.spark_checkpoint import SparkCheckpoint
+
+log = logging.getLogger("holdfast")
 
 _FILE = "point.json"
 
@@ -47,6 +51,7 @@ class Points:
         self._policy = policy
         self._hook = hook
         self._clock = clock
+        _sweep(layout)
         made = [point.batch for point in made_points(layout) if point.batch is not None]
         self._times = {batch.oseq: batch.published_at for batch in made}
         self._ends = {batch.oseq: batch.ends for batch in made}
@@ -55,7 +60,10 @@ class Points:
         """Make a point of the newest batch that is finished and synced, when one is due; let go those too old."""
         is_due = all(newest.published_at - time >= self._policy.every for time in self._times.values())
         if is_due and newest.oseq not in self._times:
-            self._make(checkpoint, newest)
+            try:
+                self._make(checkpoint, newest)
+            except (OSError, LogError) as error:  # one point fewer: nobody else is to suffer
+                log.warning("no point was made of batch %d: %s", newest.oseq, error)
         oldest = self._clock() - self._policy.kept
         self.drop(oseq for oseq, time in self._times.items() if time < oldest)
 
@@ -66,6 +74,10 @@ class Points:
     def drop_what_reads_before(self, inbox: str, first: int) -> None:
         """Let the points go that need events of an inbox which are gone."""
         self.drop(oseq for oseq, ends in self._ends.items() if ends.get(inbox, 0) + 1 < first)
+
+    def drop_the_oldest(self) -> None:
+        """Let one point go, as when what it needs takes too much room."""
+        self.drop(sorted(self._times)[:1])
 
     def drop(self, oseqs: Iterable[int]) -> None:
         """Let these points go."""
@@ -90,6 +102,13 @@ def made_points(layout: Layout) -> list[Target]:
     """The points that are there, oldest first."""
     found = [path for path in layout.points.iterdir() if path.name.isdecimal()] if layout.points.is_dir() else []
     return [_read(path) for path in sorted(found, key=lambda path: int(path.name))]
+
+
+def _sweep(layout: Layout) -> None:
+    """Remove what a crash left half made or half removed."""
+    for path in layout.points.iterdir() if layout.points.is_dir() else ():
+        if path.name.startswith("."):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def remove_point(layout: Layout, oseq: int) -> None:

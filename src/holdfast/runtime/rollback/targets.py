@@ -156,7 +156,7 @@ def preview_of_pipeline(facts: Facts, sinks: Sequence[SinkMeans], to: Target) ->
         sinks=[_for_sink(facts, sink, to.oseq) for sink in sinks if sink.name in facts.cursors.delivered],
         notes=[
             "No schema versions are restored: no source of this pipeline records any.",
-            "Dead letters of the batches that become void stay; a row that fails again is one more.",
+            "Dead letters of the batches that become void stay; a row that a sink refuses again is one more.",
         ],
     )
 
