@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.rollbacks import PASSED, held, pipeline, prepare, run
+from tests.support.crash.orders import orders
+from tests.support.local_pipelines import running
+from tests.support.rollbacks import EVENTS, PASSED, held, pipeline, prepare, run
 
+from holdfast import BatchLimits, Until
 from holdfast.deliver import GoingBack
+from holdfast.model.errors import LogError, PipelineBusy, RollbackRefused
+from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.rollback.records import Outcome
 
 if TYPE_CHECKING:
@@ -88,3 +94,112 @@ def test_a_pipeline_that_goes_back_ends_equal_where_the_preview_said_so(
         sink: expected(sink, preview) for sink in EFFECTS
     }
     assert found["archive"] == found["tagged"] == PASSED
+
+
+def test_batches_that_are_computed_again_are_those_of_the_steps_of_now(tmp_path: Path, whole: Pipeline) -> None:
+    """What a rollback is for: a step was wrong, is mended, and what it gave is given anew."""
+    to = place(whole, "middle")
+    kept = whole.rollbacks().preview(to).sinks[0].rows
+    whole.rollbacks().go_back(to, by="somebody")
+    run(whole, transform=lambda events: orders(events).slice(0, 0))
+    found = held(tmp_path)
+    assert kept is not None
+    assert found["archive"] == found["tagged"] == PASSED[: len(PASSED) - kept]
+
+
+def test_a_running_pipeline_is_not_taken_back(tmp_path: Path) -> None:
+    prepare(tmp_path)
+    whole = pipeline(tmp_path)
+    with running(whole):
+        assert whole.wait(until=Until.CAUGHT_UP, timeout=60)
+        assert whole.rollbacks().preview("oldest").events > 0, "looking is for everybody"
+        with pytest.raises(PipelineBusy, match="cannot go back") as refused:
+            whole.rollbacks().go_back("oldest", by="somebody")
+    assert "holdfast drain" in refused.value.remedy
+    assert whole.rollbacks().history() == ()
+
+
+class TestTakenBack:
+    """A rollback of which nothing came."""
+
+    def test_of_the_pipeline(self, tmp_path: Path, whole: Pipeline) -> None:
+        whole.rollbacks().go_back(place(whole, "middle"), by="somebody")
+        assert len(held(tmp_path)["tagged"]) < len(PASSED)
+        undone = whole.rollbacks().undo(by="another")
+        assert [(known.undoes, known.outcome) for known in whole.rollbacks().history()] == [
+            (None, Outcome.DONE),
+            (1, Outcome.DONE),
+        ]
+        run(whole, transform=lambda _: pytest.fail("nothing is computed again"))
+        assert held(tmp_path) == dict.fromkeys(EFFECTS, PASSED)
+        assert undone.by == "another"
+
+    def test_of_a_sink_that_kept_its_rows(self, tmp_path: Path, whole: Pipeline) -> None:
+        whole.rollbacks().go_back("oldest", "plain", by="somebody")
+        whole.rollbacks().undo(by="somebody")
+        run(whole)
+        assert held(tmp_path) == dict.fromkeys(EFFECTS, PASSED)
+
+    def test_not_once_batches_were_published(self, whole: Pipeline) -> None:
+        whole.rollbacks().go_back(place(whole, "middle"), by="somebody")
+        run(whole)
+        with pytest.raises(RollbackRefused, match="since"):
+            whole.rollbacks().undo(by="somebody")
+
+
+def test_a_rollback_that_cannot_be_made_ready_changes_nothing(tmp_path: Path, whole: Pipeline) -> None:
+    (tmp_path / "pipeline" / "spark" / "2").write_text("in the way")
+    with pytest.raises(LogError):
+        whole.rollbacks().go_back("oldest", by="somebody")
+    assert [known.outcome for known in whole.rollbacks().history()] == [Outcome.GIVEN_UP]
+    (tmp_path / "pipeline" / "spark" / "2").unlink()
+    run(whole)
+    assert held(tmp_path) == dict.fromkeys(EFFECTS, PASSED)
+
+
+class TestPoints:
+    """Copies of Spark's checkpoint reach further back than Spark does."""
+
+    def test_a_point_is_gone_back_to_when_spark_has_forgotten_the_batch(self, tmp_path: Path) -> None:
+        prepare(tmp_path)
+        whole = pipeline(tmp_path).points(PointsKept(every=timedelta(0)))
+        run(whole)
+        oldest = whole.rollbacks().targets()[0]
+        forget_all_but_the_newest(tmp_path / "pipeline" / "spark" / "1")
+        points = [target for target in whole.rollbacks().targets() if target.place == f"points/{target.oseq}"]
+        assert points, "there is nothing else to go back to"
+        preview = whole.rollbacks().preview(str(points[0].oseq))
+        whole.rollbacks().go_back(str(points[0].oseq), by="somebody")
+        run(whole)
+        found = held(tmp_path)
+        assert found["archive"] == found["tagged"] == PASSED
+        assert Counter(found["plain"]) == expected("plain", preview)
+        assert oldest.oseq <= points[0].oseq
+
+    def test_they_are_made_on_a_cadence_and_go_when_they_are_old(self, tmp_path: Path) -> None:
+        prepare(tmp_path)
+        whole = pipeline(tmp_path)
+        run(whole)
+        made = sorted(path.name for path in (tmp_path / "pipeline" / "points").iterdir())
+        assert len(made) == 1, "the next one is due in five minutes"
+        later = pipeline(tmp_path, events=2 * EVENTS).points(PointsKept(every=timedelta(0), kept=timedelta(0)))
+        run(later)
+        assert list((tmp_path / "pipeline" / "points").iterdir()) == []
+
+    def test_what_was_captured_behind_the_oldest_is_kept(self, tmp_path: Path) -> None:
+        """Batches of a few events: Spark's own last hundred begin long after the first point."""
+        prepare(tmp_path)
+        many = BatchLimits(max_events=1, max_wait=timedelta(0), respect_source_tx=False)
+        whole = pipeline(tmp_path, events=130).batch(many)
+        run(whole)
+        (point,) = [path.name for path in (tmp_path / "pipeline" / "points").iterdir()]
+        assert point in {str(target.oseq) for target in whole.rollbacks().targets()}
+
+
+def forget_all_but_the_newest(spark: Path) -> None:
+    """What Spark's own retention does after a hundred batches."""
+    newest = max(int(path.name) for path in (spark / "commits").iterdir() if path.name.isdecimal())
+    for folder in ("offsets", "commits"):
+        for path in (spark / folder).iterdir():
+            if path.name.isdecimal() and int(path.name) < newest - 1:
+                path.unlink()
