@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import TYPE_CHECKING
@@ -290,6 +291,76 @@ def test_an_age_keeps_released_batches_and_a_later_release_lets_them_go(tmp_path
         now[0] += timedelta(hours=2)
         outbox.release(2)
         assert outbox.trimmed() == 2
+
+
+def test_a_size_keeps_released_batches_but_no_more_than_so_many(tmp_path: Path) -> None:
+    with opened(tmp_path, keep=Keep(nbytes=1 << 20), keep_batches=2) as outbox:
+        published(outbox, batches=5)
+        outbox.release(5)
+        assert outbox.trimmed() == 3
+
+
+def test_what_is_kept_longer_makes_room_at_the_quota(tmp_path: Path) -> None:
+    with opened(tmp_path, keep=Keep(nbytes=1)) as outbox:
+        published(outbox, batches=4)
+        size = outbox.retained().nbytes
+    with opened(tmp_path, epoch=2, keep=Keep(nbytes=1 << 20), quota=size) as outbox:
+        outbox.release(3)
+        assert (outbox.trimmed(), outbox.retained().nbytes) == (0, size)
+    with opened(tmp_path, epoch=3, keep=Keep(nbytes=size // 2), quota=size) as outbox:
+        assert outbox.has_room()
+        assert outbox.trimmed() > 0
+
+
+# Going back
+
+
+def test_what_is_held_again_is_not_let_go_by_what_was_released_before(tmp_path: Path) -> None:
+    with opened(tmp_path, keep=Keep(nbytes=1 << 20)) as outbox:
+        published(outbox, batches=4)
+        outbox.release(4)
+        outbox.hold(1)
+    with opened(tmp_path, epoch=2) as outbox:
+        outbox.release(1)
+        assert (outbox.trimmed(), [batch.oseq for batch in outbox.batches()]) == (1, [2, 3, 4])
+
+
+def test_a_generation_that_goes_back_has_what_was_published_up_to_there(tmp_path: Path) -> None:
+    with opened(tmp_path) as outbox:
+        published(outbox, batches=4)
+        to = outbox.get(2)
+        for _ in range(2):
+            outbox.go_back(to, generation=2, reason="a test")
+        assert (outbox.generation, outbox.last_oseq()) == (2, 4)
+        assert [batch.oseq for batch in outbox.batches()] == [1, 2]
+        assert [(batch.oseq, batch.generation) for batch in outbox.remembered()] == [(1, 2), (2, 2)]
+        assert outbox.publish(new_batch(outbox, 2, [7])).oseq == 5
+
+
+def test_it_goes_back_behind_what_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever stands at that batch lacks nothing: what lies between is void."""
+    monkeypatch.setattr(outbox_index, "KEPT_ROWS", 1)
+    with opened(tmp_path) as outbox:
+        published(outbox, batches=5)
+        to = outbox.get(2)
+        outbox.release(4)
+        assert outbox.find(1) is None
+        outbox.go_back(replace(to, parts=()), generation=2, reason="a test")
+    with opened(tmp_path, epoch=2) as outbox:
+        assert (outbox.trimmed(), outbox.batches()) == (2, [])
+        newest = outbox.newest()
+        assert newest is not None
+        assert (newest.oseq, newest.batch_id, dict(newest.ends)) == (2, 1, {"inbox": 20})
+
+
+def test_what_was_void_can_be_revived(tmp_path: Path) -> None:
+    with opened(tmp_path) as outbox:
+        published(outbox, batches=4)
+        to, newest = outbox.get(2), outbox.get(4)
+        outbox.go_back(to, generation=2, reason="a test")
+        outbox.go_back(newest, generation=3, reason="taken back", revive_after=2)
+        assert [(batch.oseq, batch.generation) for batch in outbox.batches()] == [(1, 3), (2, 3), (3, 3), (4, 3)]
+        assert outbox.read(4).num_rows == 1
 
 
 def test_rows_of_old_batches_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
