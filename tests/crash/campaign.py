@@ -6,14 +6,17 @@ python -m tests.crash.campaign [--kills 100] [--seed 1]
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from holdfast.model.steps import Step
+from holdfast.model.steps import RollbackStep, Step
 from tests.crash.killing import Campaign
+from tests.support.crash import going_back
+from tests.support.crash.going_back import PLACES, Scope
 from tests.support.crash.matrix import Cell, Loss, moments, played, times_reached
-from tests.support.crash.zygote import Zygote
+from tests.support.crash.zygote import Run, Zygote
 from tests.support.powerloss import compiled
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "crash-matrix.md"
@@ -32,6 +35,22 @@ writes of Spark's own files, which it never syncs).
 
 | step | process killed | power lost |
 |---|---|---|
+"""
+
+ROLLBACK = """
+
+## Rollback
+
+A pipeline of 240 orders runs into Parquet files, a table whose rows are tagged with their batch, one whose rows are
+not, and one row an order. When all is delivered an operator takes three of the sinks back, one after another, or the
+whole pipeline: to the oldest, a middle and the newest place there is. The process is killed, or the power is lost, at
+each step; then the pipeline is started again, which carries the rollback out, and runs to its end. *exact* means that
+the files and the tagged table hold every order once and in order, as if nobody had gone back, that the table with one
+row an order does too, and that the table without tags holds the orders behind one batch twice and all others once, as
+the preview said.
+
+| step | sinks, killed | sinks, power lost | pipeline, killed | pipeline, power lost |
+|---|---|---|---|---|
 """
 
 RANDOM = "\n\n## Random kills\n\n"
@@ -60,6 +79,35 @@ def _played(zygote: Zygote, scratch: Path, cell: Cell, reached: dict[str, int]) 
     return "exact" if verdict.is_exact else f"**{'; '.join(verdict.complaints)}**"
 
 
+def rollbacks(scratch: Path) -> list[str]:
+    """The rows of the table of rollbacks, each cell played."""
+    rows = []
+    delivered = scratch / "delivered"
+    delivered.mkdir(parents=True)
+    with Zygote(preload=compiled(scratch)) as zygote:
+        first = zygote.run(Run(str(delivered), scene="going_back.first_run"))
+        assert first.code == 0, first.error
+        for step in RollbackStep:
+            cells = [_gone_back(zygote, scratch, step, scope, loss, delivered) for scope in Scope for loss in Loss]
+            rows.append(f"| `{step.value}` | {' | '.join(cells)} |")
+            print(rows[-1], flush=True)
+    return rows
+
+
+def _gone_back(zygote: Zygote, scratch: Path, step: RollbackStep, scope: Scope, loss: Loss, delivered: Path) -> str:
+    if step not in scope.steps:
+        return "not taken"
+    is_after_delivery = loss is Loss.PROCESS and not step.value.startswith("point.")
+    told = []
+    for where in PLACES:
+        place = scratch / f"{scope.value}-{step.value}-{where}-{loss.name}"
+        cell = going_back.Cell(scope, step, where, loss)
+        wrong = going_back.played(zygote, place, cell, delivered if is_after_delivery else None)
+        told.append(f"**{'; '.join(wrong)}**" if wrong else "exact")
+        shutil.rmtree(place)
+    return " · ".join(told)
+
+
 def random_kills(scratch: Path, kills: int, seed: int) -> str:
     """Kill a pipeline so often, and tell how it went."""
     print(f"crash: {kills} random kills of a loaded pipeline in Spark, seed {seed}", flush=True)
@@ -79,10 +127,11 @@ def main() -> None:
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         rows = matrix(Path(scratch))
+        back = rollbacks(Path(scratch) / "rollbacks")
         told = random_kills(Path(scratch), options.kills, options.seed) if options.kills else told_before()
-    PAGE.write_text(HEAD + "\n".join(rows) + RANDOM + told + "\n")
-    wrong = [row for row in rows if "**" in row]
-    print(f"crash: {len(rows)} steps, {len(wrong)} of them not exact. {told}")
+    PAGE.write_text(HEAD + "\n".join(rows) + ROLLBACK + "\n".join(back) + RANDOM + told + "\n")
+    wrong = [row for row in (*rows, *back) if "**" in row]
+    print(f"crash: {len(rows) + len(back)} steps, {len(wrong)} of them not exact. {told}")
     sys.exit(bool(wrong))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.model.steps import Step
+from holdfast.model.steps import RollbackStep, Step
 from tests.support.crash.matrix import Cell, Loss, When, moments, played, times_reached
 from tests.support.crash.zygote import Zygote
 from tests.support.powerloss import compiled
@@ -48,4 +48,4 @@ def test_nothing_is_lost_or_doubled(
 
 def test_the_page_lists_every_step() -> None:
     listed = re.findall(r"^\| `([a-z_.]+)` \|", PAGE.read_text(), re.MULTILINE)
-    assert listed == [step.value for step in Step], "run `make crash` to write the page anew"
+    assert listed == [step.value for step in (*Step, *RollbackStep)], "run `make crash` to write the page anew"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EVENTS = 1500
 SOON = BatchLimits(max_events=300, max_wait=timedelta(milliseconds=20))
 
-pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.timeout(600)]
 
 
 def pipeline(directory: Path, make: Callable[..., Pipeline]) -> Pipeline:
@@ -69,14 +69,14 @@ def goes_back(whole: Pipeline, directory: Path, where: int) -> None:
     assert {path: path.stat().st_ino for path in left.rglob("*") if path.is_file()} == {
         path: inode for path, inode in files.items() if path.is_relative_to(left)
     }, "what was left is as it was"
-    run(whole)
+    run(whole, patience=200)
     check_counted_right(directory)
 
 
 @pytest.mark.req("X10", "K1")
 def test_an_aggregation_goes_back_to_the_newest_a_middle_and_the_oldest_batch(tmp_path: Path) -> None:
     whole = pipeline(tmp_path, spark_pipelines.stateful)
-    run(whole)
+    run(whole, patience=200)
     check_counted_right(tmp_path)
     for where in (-1, 2, 0):
         goes_back(whole, tmp_path, where)
