@@ -7,7 +7,7 @@ from pathlib import Path
 from holdfast.control.latency import Latency
 from holdfast.control.metrics import METRICS, Metric
 from holdfast.control.status import status_of
-from tests.support.snapshots import at, lane
+from tests.support.snapshots import at, lane, source
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
 
@@ -23,7 +23,11 @@ the metrics by `make docs`.
 |---|---|---|---|
 """
 
-ALARMED = at(0, lanes=lane(state="frozen", latency=Latency(1, 0.1, 0.1, 0.1)))
+ALARMED = at(
+    0,
+    sources=source(event_lag=0.1),
+    lanes=lane(state="frozen", latency=Latency(1, 0.1, 0.1, 0.1), event_lag=0.1),
+)
 """Something of everything there is to measure."""
 
 
