@@ -136,10 +136,10 @@ def impatient(name: str, sink: Sink, *, required: bool = True, max_inflight: int
 def started(
     whole: Pipeline,
     *,
-    processor: Callable[[], Processor] = lambda: LocalProcessor(orders),
+    processor: Callable[[], Processor] | None = lambda: LocalProcessor(orders),
     **start: Accept | StepHook | Until,
 ) -> Iterator[Pipeline]:
-    """A pipeline that is started, and stopped at the end if nobody did."""
+    """A pipeline that is started, and stopped at the end if nobody did; in Spark when the processor is None."""
     whole.start(processor=processor, **start)  # type: ignore[arg-type]
     try:
         yield whole
