@@ -35,6 +35,7 @@ model: setup ## The exhaustive exploration of the ledger, more than 11 million s
 	@$(PY) -m tests.model.full
 
 crash: setup java ## The crash matrix and random kills in Spark, reconciled from outside; KILLS=n SEED=n
+	@$(PY) -m pytest -q --long tests/crash/test_checkpoint_kills.py tests/crash/test_http_kills.py
 	@$(PY) -m tests.crash.campaign --kills $(or $(KILLS),100) --seed $(or $(SEED),1)
 
 spec: setup ## TLC over the TLA+ specification of the ledger

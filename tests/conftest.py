@@ -24,6 +24,17 @@ _RUN = pytest.StashKey[Run]()
 _WORKER_KEY = "holdfast_run"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`make crash` kills as often as is promised; `make test`, which has to be quick, less often."""
+    parser.addoption("--long", action="store_true", help="kill as often as `make crash` does")
+
+
+@pytest.fixture
+def is_long(pytestconfig: pytest.Config) -> bool:
+    """Whether there is time for as many kills as are promised."""
+    return bool(pytestconfig.getoption("--long"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """The controller owns the run; a worker of xdist is told where it is."""
     config.pluginmanager.register(RequirementsPlugin())
