@@ -7,6 +7,7 @@ Speaks JSON lines: a run comes in, how it ended goes out. The children are what 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -113,6 +114,7 @@ def _serve() -> None:
     import tests.support.crash.orders
     import tests.support.crash.postgres_lane  # noqa: F401 (imported once, for all children)
 
+    logging.getLogger("holdfast").setLevel(logging.ERROR)  # what goes wrong in these runs is meant to
     for line in sys.stdin:
         run = Run(**json.loads(line))
         reading, writing = os.pipe()
