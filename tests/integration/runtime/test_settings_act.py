@@ -1,8 +1,9 @@
-"""What a plan says about retention and partitions changes what happens."""
+"""What a plan says about retention, cursors and partitions changes what happens."""
 
 from __future__ import annotations
 
 import shutil
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ from tests.support.crash.reconcile import table_numbers
 from tests.support.engine_pipelines import SOON, Piecemeal, finish, started, wait_until
 from tests.support.local_pipelines import passed
 
-from holdfast import BatchLimits, Pipeline, Quotas, Sqlite, Until
+from holdfast import BatchLimits, Checkpointing, Pipeline, Quotas, Sqlite, Until
+from holdfast.checkpoint import CURSORS, SqliteStore
 from holdfast.log import Keep
 from holdfast.model.errors import InvalidPipeline, PipelineDiverged
 from holdfast.runtime.publisher import Replayed
@@ -72,6 +74,26 @@ class TestWhatTheInboxKeeps:
     def test_more_than_half_of_the_quota_cannot_be_kept(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidPipeline, match="half"):
             pipeline(tmp_path).quotas(Quotas(inbox=1000)).keep(Keep(nbytes=501)).plan()
+
+
+class TestCursors:
+    """Each run has many batches, one behind the other."""
+
+    def versions(self, whole: Pipeline) -> tuple[int, float]:
+        """How many versions of the cursors there are after a run, and how many seconds it took."""
+        began = time.monotonic()
+        run(whole)
+        with SqliteStore(whole.plan().directory / "checkpoints.db") as store:
+            return len(store.versions(CURSORS.name)), time.monotonic() - began
+
+    def test_they_are_written_once_a_cadence(self, tmp_path: Path) -> None:
+        seldom = Checkpointing(cadence=timedelta(seconds=1), keep_versions=1000)
+        written, seconds = self.versions(pipeline(tmp_path, 40 * BATCH).checkpoint(seldom))
+        assert written <= seconds + 3, "the first, the last, and one a second"
+
+    def test_as_many_versions_stay_as_are_to_be_kept(self, tmp_path: Path) -> None:
+        written, _ = self.versions(pipeline(tmp_path, 40 * BATCH).checkpoint(Checkpointing(keep_versions=2)))
+        assert written <= 4, "they are pruned now and then"
 
 
 class TestAVeryOldCopyOfSparksCheckpoint:
