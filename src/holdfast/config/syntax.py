@@ -165,14 +165,10 @@ class _Growing:
         return found
 
     def _place(self, node: yaml.Node) -> Place:
-        return _marked(node.start_mark, self._tree.file)
+        return Place(self._tree.file, node.start_mark.line + 1, node.start_mark.column + 1)
 
     def _problem(self, node: yaml.Node, path: Path | None, what: str, remedy: str) -> None:
         self._tree.problems.append(Problem(self._place(node), what, remedy, path))
-
-
-def _marked(mark: yaml.Mark | None, file: str) -> Place:
-    return Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
 
 
 def _unprintable(text: str, file: str, error: ReaderError) -> Problem:
@@ -195,4 +191,5 @@ def _not_yaml(text: str, file: str, error: yaml.MarkedYAMLError) -> Problem:
         (remedy for sign, remedy in _REMEDIES if sign in says), "Look at quotes, colons and indentation here."
     )
     marks = [mark for mark in (error.problem_mark, error.context_mark) if mark and mark.index < len(text.rstrip())]
-    return Problem(_marked(marks[0] if marks else None, file), f"YAML: {says}.", remedy)
+    place = place_of(text, marks[0].index, file) if marks else Place(file)  # YAML has more line breaks than editors
+    return Problem(place, f"YAML: {says}.", remedy)
