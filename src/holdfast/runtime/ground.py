@@ -70,7 +70,7 @@ class Ground:
     @classmethod
     def open(cls, plan: Plan, *, takeover: Takeover, accept: Accept, hook: StepHook) -> Ground:
         """Take ownership, open everything, and check that it belongs together."""
-        layout = Layout(plan.directory)
+        layout = Layout(plan.directory.absolute())  # executors of a cluster work in directories of their own
         with ExitStack() as opened:
             ownership = Ownership.take(layout.root, takeover=takeover)
             opened.callback(ownership.release)
