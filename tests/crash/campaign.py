@@ -44,13 +44,14 @@ ROLLBACK = """
 A pipeline of 240 orders runs into Parquet files, a table whose rows are tagged with their batch, one whose rows are
 not, and one row an order. When all is delivered an operator takes three of the sinks back, one after another, or the
 whole pipeline: to the oldest, a middle and the newest place there is. The process is killed, or the power is lost, at
-each step; then the pipeline is started again, which carries the rollback out, and runs to its end. *exact* means that
-the files and the tagged table hold every order once and in order, as if nobody had gone back, that the table with one
-row an order does too, and that the table without tags holds the orders behind one batch twice and all others once, as
-the preview said.
+each step; then the pipeline is started again, which carries the rollback out, and runs to its end. Last, a rollback of
+the pipeline is taken back, and that is cut short. *exact* means that the files and the tagged table hold every order
+once and in order, as if nobody had gone back, that the table with one row an order does too, and that the table without
+tags holds the orders behind one batch twice and all others once, as the preview said; none twice when it was taken
+back.
 
-| step | sinks, killed | sinks, power lost | pipeline, killed | pipeline, power lost |
-|---|---|---|---|---|
+| step | sinks: killed | power lost | pipeline: killed | power lost | undone: killed | power lost |
+|---|---|---|---|---|---|---|
 """
 
 RANDOM = "\n\n## Random kills\n\n"

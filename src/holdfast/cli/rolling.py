@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,10 +71,18 @@ def rollback(
     if not yes and not _is_agreed(out):
         out.result({"preview": preview and _plain(preview), "rollback": None}, "Nothing was done: add --yes.")
         return ExitCode.FAILED
-    by = getpass.getuser()
+    by = _user()
     done = past.undo(by=by) if to is None else past.go_back(to, sink, by=by)
     out.result({"preview": preview and _plain(preview), "rollback": _record(done)}, _done(done))
     return None
+
+
+def _user() -> str:
+    """Who asks; in a container that may be a number without a name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 def _is_agreed(out: Output) -> bool:

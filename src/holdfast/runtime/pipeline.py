@@ -160,7 +160,9 @@ class Pipeline:
         )
 
     def rollbacks(self, *, hook: StepHook = no_hook) -> Rollbacks:
-        """Where it can go back to, and how."""
+        """Where it can go back to, and how. While it runs, its sinks are busy: ask one that was put together anew."""
+        if self._engine is not None and self._engine.is_open:
+            raise LifecycleRefused(f"Pipeline {self.name!r} runs, so it cannot go back.", remedy="Drain it first.")
         return Rollbacks(self.plan(), hook=hook)
 
     # Running

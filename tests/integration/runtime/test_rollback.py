@@ -13,7 +13,7 @@ from tests.support.rollbacks import EVENTS, PASSED, held, pipeline, prepare, run
 
 from holdfast import BatchLimits, Until
 from holdfast.deliver import GoingBack
-from holdfast.model.errors import LogError, PipelineBusy, RollbackRefused
+from holdfast.model.errors import LifecycleRefused, LogError, PipelineBusy, RollbackRefused
 from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.rollback.records import Outcome
 
@@ -109,12 +109,15 @@ def test_batches_that_are_computed_again_are_those_of_the_steps_of_now(tmp_path:
 
 def test_a_running_pipeline_is_not_taken_back(tmp_path: Path) -> None:
     prepare(tmp_path)
-    whole = pipeline(tmp_path)
+    whole, beside = pipeline(tmp_path), pipeline(tmp_path).rollbacks()
     with running(whole):
         assert whole.wait(until=Until.CAUGHT_UP, timeout=60)
-        assert whole.rollbacks().preview("oldest").events > 0, "looking is for everybody"
+        assert beside.preview("oldest").events > 0, "looking is for everybody"
         with pytest.raises(PipelineBusy, match="cannot go back") as refused:
-            whole.rollbacks().go_back("oldest", by="somebody")
+            beside.go_back("oldest", by="somebody")
+        with pytest.raises(LifecycleRefused):
+            whole.rollbacks()
+        whole.drain()
     assert "holdfast drain" in refused.value.remedy
     assert whole.rollbacks().history() == ()
 
@@ -190,7 +193,7 @@ class TestPoints:
         """Batches of a few events: Spark's own last hundred begin long after the first point."""
         prepare(tmp_path)
         many = BatchLimits(max_events=1, max_wait=timedelta(0), respect_source_tx=False)
-        whole = pipeline(tmp_path, events=130).batch(many)
+        whole = pipeline(tmp_path, events=130, chunk=4).batch(many)
         run(whole)
         (point,) = [path.name for path in (tmp_path / "pipeline" / "points").iterdir()]
         assert point in {str(target.oseq) for target in whole.rollbacks().targets()}

@@ -37,13 +37,25 @@ class Scope(Enum):
 
     SINKS = "sinks"
     PIPELINE = "pipeline"
+    UNDONE = "undone"
+    """The pipeline goes back, and that is taken back."""
 
     @property
     def steps(self) -> list[RollbackStep]:
         """The steps that such a rollback takes; points are made before one of the pipeline."""
-        of_pipelines = {RollbackStep.LINK, RollbackStep.LINKED, RollbackStep.GENERATION}
-        of_points = {RollbackStep.POINT_LINK, RollbackStep.POINT_MAKE, RollbackStep.POINT_MADE}
-        return [step for step in RollbackStep if self is Scope.PIPELINE or step not in of_pipelines | of_points]
+        return [step for step in RollbackStep if step not in _NOT_TAKEN.get(self, ())]
+
+    @property
+    def occurrence(self) -> int:
+        """Which time a step is the one that is meant."""
+        return 2 if self is Scope.UNDONE else 1
+
+
+_OF_POINTS = {RollbackStep.POINT_LINK, RollbackStep.POINT_MAKE, RollbackStep.POINT_MADE}
+_NOT_TAKEN = {
+    Scope.SINKS: {*_OF_POINTS, RollbackStep.LINK, RollbackStep.LINKED, RollbackStep.GENERATION},
+    Scope.UNDONE: {*_OF_POINTS, RollbackStep.SINK, RollbackStep.SINK_WENT_BACK},
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,6 @@ class Cell:
     step: RollbackStep
     where: str
     loss: Loss = Loss.PROCESS
-    bug: str | None = None
 
     @property
     def scene(self) -> str:
@@ -70,18 +81,20 @@ def played(zygote: Zygote, parent: Path, cell: Cell, delivered: Path | None = No
     if delivered is not None:
         shutil.copytree(delivered, disk.root, dirs_exist_ok=True)
     kept = str(disk.kept) if cell.loss is Loss.POWER else None
-    outcome = zygote.run(Run(str(disk.root), cell.step, kept=kept, bug=cell.bug, scene=cell.scene))
+    outcome = zygote.run(Run(str(disk.root), cell.step, cell.scope.occurrence, kept=kept, scene=cell.scene))
     if not outcome.killed:
         raise NotReached(f"{cell} is not reached: {outcome.error}")
     if cell.loss is Loss.POWER:
         disk.lose_power()
-    outcome = zygote.run(Run(str(disk.root), bug=cell.bug, scene=cell.scene))
-    return complaints(disk.root) if outcome.code == 0 else [f"it does not come to its end: {outcome.error}"]
+    outcome = zygote.run(Run(str(disk.root), scene=cell.scene))
+    return complaints(disk.root, cell.scope) if outcome.code == 0 else [f"it does not come to its end: {outcome.error}"]
 
 
-def complaints(directory: Path) -> list[str]:
+def complaints(directory: Path, scope: Scope) -> list[str]:
     """What is wrong with the sinks, given that they went back and everything came again once."""
     found = rollbacks.held(directory)
+    if scope is Scope.UNDONE:
+        return [f"{sink}: not equal" for sink, numbers in found.items() if numbers != rollbacks.PASSED]
     wrong = [f"{sink}: not equal" for sink in ("archive", "tagged", "latest") if found[sink] != rollbacks.PASSED]
     counted = Counter(found["plain"])
     twice = sorted(n for n, times in counted.items() if times == 2)
@@ -117,6 +130,20 @@ def _goes_back(directory: Path, watch: Watch, *, sinks: tuple[str | None, ...], 
     rollbacks.run(whole, hook=watch)
 
 
+def _is_undone(directory: Path, watch: Watch, *, where: str) -> None:
+    """The pipeline goes back and forward again, before it runs."""
+    if not (directory / DELIVERED).exists():
+        first_run(directory, watch)
+    whole = _pipeline(directory)
+    if not whole.rollbacks().history():
+        targets = whole.rollbacks().targets()
+        target = targets[{"oldest": 0, "middle": len(targets) // 2, "newest": -1}[where]]
+        whole.rollbacks(hook=watch).go_back(str(target.oseq), by="operator")
+    if len(whole.rollbacks().history()) == 1:
+        whole.rollbacks(hook=watch).undo(by="operator")
+    rollbacks.run(whole, hook=watch)
+
+
 def _pipeline(directory: Path) -> Pipeline:
     """It makes a point of every batch that it can."""
     return rollbacks.pipeline(directory).points(PointsKept(every=timedelta(0)))
@@ -135,3 +162,6 @@ sinks_newest = partial(_goes_back, sinks=_SINKS, where="newest")
 pipeline_oldest = partial(_goes_back, sinks=(None,), where="oldest")
 pipeline_middle = partial(_goes_back, sinks=(None,), where="middle")
 pipeline_newest = partial(_goes_back, sinks=(None,), where="newest")
+undone_oldest = partial(_is_undone, where="oldest")
+undone_middle = partial(_is_undone, where="middle")
+undone_newest = partial(_is_undone, where="newest")
