@@ -18,6 +18,7 @@ from holdfast.checkpoint.contract import CheckpointStore, Commit, Put
 from holdfast.checkpoint.cursors import CURSORS
 from holdfast.deliver.contract import LaneIdentity
 from holdfast.deliver.opening import nothing
+from holdfast.disk.files import sync_file
 from holdfast.ledger.cursors import Cursors
 from holdfast.ledger.ledger import Ledger
 from holdfast.ledger.resume import Batch, Resume
@@ -130,7 +131,8 @@ def _make_ready(owned: Owned, rollback: Rollback) -> None:
             inbox.set_cursor("spark", read)
     owned.hook(RollbackStep.LINK)
     target = owned.layout.spark(generations.opened)
-    link_checkpoint(owned.layout.root / generations.place, target, generations.batch.batch_id)
+    for path in link_checkpoint(owned.layout.root / generations.place, target, generations.batch.batch_id):
+        sync_file(path)
     owned.hook(RollbackStep.LINKED)
 
 

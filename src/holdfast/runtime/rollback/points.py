@@ -89,7 +89,9 @@ class Points:
         draft = self._layout.points / f".{batch.oseq}.draft"
         shutil.rmtree(draft, ignore_errors=True)
         self._hook(RollbackStep.POINT_LINK)
-        link_checkpoint(checkpoint.directory, draft, batch.batch_id)
+        for path in link_checkpoint(checkpoint.directory, draft, batch.batch_id, since=batch.batch_id - 1):
+            if path.relative_to(draft).parts[0] != "state":  # that was synced with the batch
+                sync_file(path)
         _write(draft / _FILE, {"format": 1, "batch": batch_to_json(batch), "initial": checkpoint.initial})
         self._hook(RollbackStep.POINT_MAKE)
         draft.rename(self._layout.points / str(batch.oseq))
