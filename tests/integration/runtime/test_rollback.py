@@ -12,6 +12,7 @@ from tests.support.local_pipelines import running
 from tests.support.rollbacks import EVENTS, PASSED, held, pipeline, prepare, run
 
 from holdfast import BatchLimits, Until
+from holdfast.checkpoint import CURSORS, SqliteStore
 from holdfast.deliver import GoingBack
 from holdfast.model.errors import LifecycleRefused, LogError, PipelineBusy, RollbackRefused
 from holdfast.runtime.rollback.points import PointsKept
@@ -96,6 +97,17 @@ def test_a_pipeline_that_goes_back_ends_equal_where_the_preview_said_so(
     assert found["archive"] == found["tagged"] == PASSED
 
 
+def test_a_pipeline_that_went_back_goes_back_again(tmp_path: Path, whole: Pipeline) -> None:
+    for where in ("middle", "oldest", "middle"):
+        whole.rollbacks().go_back(place(whole, where), by="somebody")
+        run(whole)
+    opened = [known.generations.opened for known in whole.rollbacks().history() if known.generations]
+    assert opened == [2, 3, 4]
+    assert {path.name for path in (tmp_path / "pipeline" / "spark").iterdir()} == {"3", "4"}
+    found = held(tmp_path)
+    assert found["archive"] == found["tagged"] == PASSED
+
+
 def test_batches_that_are_computed_again_are_those_of_the_steps_of_now(tmp_path: Path, whole: Pipeline) -> None:
     """What a rollback is for: a step was wrong, is mended, and what it gave is given anew."""
     to = place(whole, "middle")
@@ -129,6 +141,11 @@ class TestTakenBack:
         whole.rollbacks().go_back(place(whole, "middle"), by="somebody")
         assert len(held(tmp_path)["tagged"]) < len(PASSED)
         undone = whole.rollbacks().undo(by="another")
+        with SqliteStore(tmp_path / "pipeline" / "checkpoints.db") as store:
+            cursors = store.get(CURSORS)
+        assert cursors is not None
+        assert cursors.delivered["plain"] == cursors.delivered["latest"] == undone.newest, "they lost nothing"
+        assert cursors.delivered["archive"] < undone.newest
         assert [(known.undoes, known.outcome) for known in whole.rollbacks().history()] == [
             (None, Outcome.DONE),
             (1, Outcome.DONE),
