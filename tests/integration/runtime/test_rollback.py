@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from tests.support.crash.orders import orders
 from tests.support.local_pipelines import running
 from tests.support.rollbacks import EVENTS, PASSED, held, pipeline, prepare, run
 
-from holdfast import BatchLimits, Until
+from holdfast import Accept, BatchLimits, Until
 from holdfast.checkpoint import CURSORS, SqliteStore
 from holdfast.deliver import GoingBack
 from holdfast.model.errors import LifecycleRefused, LogError, PipelineBusy, RollbackRefused
@@ -104,6 +105,20 @@ def test_a_pipeline_that_went_back_goes_back_again(tmp_path: Path, whole: Pipeli
     opened = [known.generations.opened for known in whole.rollbacks().history() if known.generations]
     assert opened == [2, 3, 4]
     assert {path.name for path in (tmp_path / "pipeline" / "spark").iterdir()} == {"3", "4"}
+    found = held(tmp_path)
+    assert found["archive"] == found["tagged"] == PASSED
+
+
+def test_a_generation_that_began_in_the_middle_goes_back_to_its_beginning(tmp_path: Path) -> None:
+    prepare(tmp_path)
+    run(pipeline(tmp_path, events=EVENTS // 2))
+    shutil.rmtree(tmp_path / "pipeline" / "spark" / "1")
+    whole = pipeline(tmp_path)
+    with running(whole, accept=Accept.NEW_GENERATION):
+        assert whole.wait(until=Until.CAUGHT_UP, timeout=60)
+        whole.drain()
+    whole.rollbacks().go_back("oldest", by="somebody")
+    run(whole)
     found = held(tmp_path)
     assert found["archive"] == found["tagged"] == PASSED
 
@@ -210,10 +225,11 @@ class TestPoints:
         """Batches of a few events: Spark's own last hundred begin long after the first point."""
         prepare(tmp_path)
         many = BatchLimits(max_events=1, max_wait=timedelta(0), respect_source_tx=False)
-        whole = pipeline(tmp_path, events=130, chunk=4).batch(many)
+        run(pipeline(tmp_path, events=8, chunk=4).batch(many))
+        (point,) = [int(path.name) for path in (tmp_path / "pipeline" / "points").iterdir()]
+        whole = pipeline(tmp_path, events=140, chunk=4).batch(many)
         run(whole)
-        (point,) = [path.name for path in (tmp_path / "pipeline" / "points").iterdir()]
-        assert point in {str(target.oseq) for target in whole.rollbacks().targets()}
+        assert point in {target.oseq for target in whole.rollbacks().targets()}
 
 
 def forget_all_but_the_newest(spark: Path) -> None:
