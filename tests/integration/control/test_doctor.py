@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -55,6 +57,31 @@ def test_a_whole_directory_has_no_findings_and_goes_on(world: Path) -> None:
     run(pipeline(world, LATER))
     check_exact(world, LATER)
     assert examine(world / "pipeline").findings == ()
+
+
+def test_what_a_killed_process_left_in_a_journal_is_read_and_stays_there(world: Path) -> None:
+    root = world / "pipeline"
+    leave_in_the_journal(root / "checkpoints.db", "UPDATE holdfast_owners SET epoch = epoch + 1")
+    leave_in_the_journal(root / "outbox" / "index.db", "UPDATE log SET opening = opening + 1")
+    before = tree(world)
+    assert examine(root).findings == ()
+    assert tree(world) == before
+    run(pipeline(world, LATER))
+    check_exact(world, LATER)
+
+
+def leave_in_the_journal(path: Path, statement: str) -> None:
+    """As a process leaves a file that was killed after a commit: what it committed is in the journal only."""
+    aside = path.with_name("aside")
+    aside.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute(statement)
+        for name in (path.name, f"{path.name}-wal"):
+            shutil.copyfile(path.with_name(name), aside / name)
+    for left in list(aside.iterdir()):
+        left.rename(path.with_name(left.name))
+    aside.rmdir()
 
 
 @pytest.mark.req("X19", "X23")

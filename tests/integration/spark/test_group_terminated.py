@@ -32,7 +32,6 @@ def committed(directory: Path) -> int:
 
 
 @pytest.mark.req("M15")
-@pytest.mark.usefixtures("spark")
 @pytest.mark.timeout(300)
 def test_a_signal_to_the_whole_group_drains_and_says_so_without_a_stack(tmp_path: Path) -> None:
     (tmp_path / "pipeline.yaml").write_text(TEXT)
