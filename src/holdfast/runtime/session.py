@@ -5,6 +5,8 @@ Each default stands here with the reason it was chosen; the figures are in docs/
 
 from __future__ import annotations
 
+import logging
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
+
+log = logging.getLogger("holdfast")
 
 _CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing"
 
@@ -78,4 +82,17 @@ def spark_session(settings: SparkSettings, *, app_name: str = "holdfast") -> Spa
         if session.conf.isModifiable(name):
             session.conf.set(name, value)
     session.dataSource.register(Inboxes)
+    _let_the_jvm_go_quietly(session)
     return session
+
+
+def _let_the_jvm_go_quietly(session: SparkSession) -> None:
+    """A JVM that is ended before us is told of by whoever asks it, so the thread that counts for it prints no stack."""
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = _note_what_ended_counting
+
+
+def _note_what_ended_counting(*_: object) -> None:
+    is_gone = isinstance(sys.exception(), EOFError | OSError)
+    log.log(logging.DEBUG if is_gone else logging.ERROR, "what Spark counted could not be read", exc_info=True)
