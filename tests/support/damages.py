@@ -302,6 +302,11 @@ DAMAGES = (
         is_repairable=True,
     ),
     Damage(
+        "rollbacks that are none",
+        _store(lambda store, epoch: store.put_raw("rollbacks", b"[]", epoch=epoch)),
+        Code.RECORD_UNREADABLE,
+    ),
+    Damage(
         "generation that is none",
         _store(lambda store, epoch: store.put_raw("generation", b"[]", epoch=epoch)),
         Code.RECORD_UNREADABLE,

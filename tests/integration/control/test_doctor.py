@@ -14,6 +14,7 @@ from holdfast.control.doctor import Code, Severity, examine, repair
 from holdfast.control.doctor.repairs import ASIDE
 from holdfast.model.errors import NotRunning, PipelineBusy
 from holdfast.runtime.owner import Ownership
+from tests.support import rollbacks
 from tests.support.crash.reconcile import file_numbers, table_numbers
 from tests.support.damages import DAMAGES, EVENTS, Damage, make, pipeline
 from tests.support.local_pipelines import passed, run
@@ -104,6 +105,25 @@ def test_each_damage_is_named_and_what_is_repaired_goes_on_exactly_once(world: P
     assert tuple(finding.code for finding in after.findings) == damage.remains, after.findings
     run(pipeline(world, LATER))
     check_exact(world, LATER)
+
+
+def test_a_pipeline_that_has_gone_back_is_whole_before_and_after_its_next_start(tmp_path: Path) -> None:
+    rollbacks.prepare(tmp_path)
+    whole = rollbacks.pipeline(tmp_path)
+    rollbacks.run(whole)
+    targets = whole.rollbacks().targets(None)
+    whole.rollbacks().go_back(str(targets[len(targets) // 2].oseq), by="somebody")
+    assert examine(tmp_path / "pipeline").findings == ()
+    rollbacks.run(whole)
+    assert examine(tmp_path / "pipeline").findings == ()
+
+
+def test_a_part_that_every_sink_has_is_needed_only_to_go_back(tmp_path: Path) -> None:
+    rollbacks.prepare(tmp_path)
+    rollbacks.run(rollbacks.pipeline(tmp_path))
+    {damage.name: damage for damage in DAMAGES}["part with other bytes"].plant(tmp_path / "pipeline")
+    (finding,) = examine(tmp_path / "pipeline").findings
+    assert (finding.code, finding.severity) == (Code.DATA_DAMAGED, Severity.LOSES_NOTHING)
 
 
 def test_there_are_enough_kinds() -> None:

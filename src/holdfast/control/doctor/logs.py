@@ -27,7 +27,7 @@ def judge_log(facts: LogFacts, *, expected: str | None = None, done: int = 0) ->
     """What is wrong with a log.
 
     :param expected: the uuid that the pipeline remembers of it.
-    :param done: what lies up to here was processed; only a replay would need it.
+    :param done: what lies up to here has gone on; only going back would need it.
     """
     if facts.fault is not None:
         yield _of_index(facts, *facts.fault)
@@ -118,7 +118,7 @@ def _spoiled(facts: LogFacts, done: int) -> Iterator[Finding]:
             Severity.LOSES_NOTHING if is_done else Severity.MISSES,
             f"{piece.file} of {facts.about} holds other bytes at {piece.offset} than were written: {each.why}",
             facts.data / piece.file,
-            "What it held was processed before; only a replay would need it." if is_done else _REST,
+            "What it held has gone on before; only going back would need it." if is_done else _REST,
             _RESTORE,
             offset=piece.offset,
         )

@@ -15,6 +15,7 @@ from holdfast.control.doctor.sqlite_files import copied, damage, opened
 from holdfast.model.errors import CheckpointDamaged, HoldfastError, UnknownFormat
 from holdfast.runtime.records import GENERATION, HISTORY, LOGS, PAUSE, Generation, Logs
 from holdfast.runtime.restarts import History
+from holdfast.runtime.rollback.records import ROLLBACKS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,7 +151,7 @@ def judge_generation(facts: StoreFacts, outbox: OutboxFacts) -> Iterator[Finding
 def _read(facts: StoreFacts, store: CheckpointStore) -> StoreFacts:
     found: dict[str, Any] = {}
     unreadable = []
-    for key in (LOGS, GENERATION, HISTORY, PAUSE):
+    for key in (LOGS, GENERATION, HISTORY, PAUSE, ROLLBACKS):
         try:
             found[key.name] = store.get(key)
         except CheckpointDamaged:
