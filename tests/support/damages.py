@@ -38,6 +38,8 @@ class Damage:
     is_repairable: bool = False
     remains: tuple[Code, ...] = ()
     """What is still said after the repair."""
+    is_noticed: bool = True
+    """Whether a start notices it without a JVM, and with sinks that keep cursors of their own."""
 
 
 def pipeline(directory: Path, events: int, late: Watched | None = None) -> Pipeline:
@@ -181,6 +183,12 @@ def _trim_unasked(root: Path) -> None:
         (root / "outbox" / "parts" / part["file"]).unlink()
 
 
+def _cut_short(root: Path) -> None:
+    with closing(sqlite3.connect(root / "outbox" / "index.db")) as db:
+        (ends,) = db.execute("SELECT ends FROM batches ORDER BY oseq DESC LIMIT 1").fetchone()
+    _store(lambda store, epoch: store.put(GENERATION, Generation(2, json.loads(ends)), epoch=epoch))(root)
+
+
 def _another_inbox(root: Path) -> None:
     shutil.rmtree(root / "inbox" / "orders")
     Inbox.open(root / "inbox" / "orders", name="orders", epoch=1).close()
@@ -315,6 +323,7 @@ DAMAGES = (
         "cursor ahead of the outbox",
         _cursors(delivered={"table": 1000, "archive": 0}, committed=0),
         Code.CURSOR_AHEAD,
+        is_noticed=False,
     ),
     Damage("cursor behind the outbox", _trim_unasked, Code.CURSOR_BEHIND),
     Damage("inbox gone", _remove("inbox/orders"), Code.LOG_GONE),
@@ -358,7 +367,7 @@ DAMAGES = (
     Damage("dead letters of a newer format", _newer_dead_letter, Code.ENTRY_UNREADABLE),
     Damage(
         "change of generation cut short",
-        _store(lambda store, epoch: store.put(GENERATION, Generation(2), epoch=epoch)),
+        _cut_short,
         Code.GENERATION_UNFINISHED,
     ),
     Damage(
@@ -390,7 +399,7 @@ DAMAGES = (
     Damage("hole in the commits that matters", _lose("commits", 0, 1), Code.SPARK_COMMIT_HOLE, is_repairable=True),
     Damage("hole in the commits that does not", _lose("commits", 3), Code.SPARK_COMMIT_HOLE),
     Damage("commit without offset", _lose("offsets", 0), Code.SPARK_COMMIT_ALONE, is_repairable=True),
-    Damage("offset of an unknown version", _other_version, Code.SPARK_VERSION_UNKNOWN),
+    Damage("offset of an unknown version", _other_version, Code.SPARK_VERSION_UNKNOWN, is_noticed=False),
     Damage("checksum of an offset torn", _torn_checksum, Code.SPARK_CHECKSUM_WRONG, is_repairable=True),
     Damage("offsets of another run", _other_ends, Code.SPARK_ENDS_DIFFER),
     Damage("outbox is an older copy", _older_outbox, Code.SPARK_AHEAD_OF_OUTBOX),

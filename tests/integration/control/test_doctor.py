@@ -14,7 +14,9 @@ from holdfast.control.doctor import Code, Severity, examine, repair
 from holdfast.control.doctor.repairs import ASIDE
 from holdfast.model.errors import NotRunning, PipelineBusy
 from holdfast.runtime.owner import Ownership
+from holdfast.testing import LocalProcessor
 from tests.support import rollbacks
+from tests.support.crash.orders import orders
 from tests.support.crash.reconcile import file_numbers, table_numbers
 from tests.support.damages import DAMAGES, EVENTS, Damage, make, pipeline
 from tests.support.local_pipelines import passed, run
@@ -44,6 +46,17 @@ def tree(root: Path) -> dict[str, str]:
     """Every file, and what is in it."""
     files = [path for path in sorted(root.rglob("*")) if not path.is_dir()]
     return {str(p.relative_to(root)): hashlib.sha256(p.read_bytes() if p.is_file() else b"").hexdigest() for p in files}
+
+
+def is_refused(directory: Path) -> bool:
+    """Whether a start is refused."""
+    whole = pipeline(directory, LATER)
+    try:
+        whole.start(processor=lambda: LocalProcessor(orders))
+    except Exception:  # some damage is met by nobody who could name it
+        return True
+    whole.stop()
+    return False
 
 
 def check_exact(directory: Path, events: int) -> None:
@@ -101,6 +114,8 @@ def test_each_damage_is_named_and_what_is_repaired_goes_on_exactly_once(world: P
     if not damage.is_repairable:
         assert {finding.code for finding in after.findings} == {damage.code}
         assert {**tree(world), "pipeline/owner.lock": ""} == {**before, "pipeline/owner.lock": ""}
+        breaks = any(finding.severity is Severity.BREAKS_START for finding in found.findings)
+        assert is_refused(world) is (breaks and damage.is_noticed)
         return
     assert tuple(finding.code for finding in after.findings) == damage.remains, after.findings
     run(pipeline(world, LATER))

@@ -46,9 +46,7 @@ KINDS = [
     pytest.param(lose_state(1), Code.SPARK_STATE_MISSING, id="state before it gone"),
     pytest.param(spoil_offset, Code.SPARK_OFFSET_TORN, id="newest offset does not match its checksum"),
     pytest.param(BY_NAME["hole in the offsets that matters"].plant, Code.SPARK_OFFSET_HOLE, id="hole in the offsets"),
-    pytest.param(BY_NAME["newest commit torn"].plant, Code.SPARK_COMMIT_TORN, id="newest commit torn"),
     pytest.param(BY_NAME["checksum of an offset torn"].plant, Code.SPARK_CHECKSUM_WRONG, id="checksum torn"),
-    pytest.param(BY_NAME["Spark's metadata torn"].plant, Code.SPARK_METADATA_TORN, id="metadata torn"),
     pytest.param(BY_NAME["Spark's checkpoint gone"].plant, Code.SPARK_MISSING, id="checkpoint gone"),
 ]
 

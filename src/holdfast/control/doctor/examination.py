@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.control.doctor.findings import Diagnosis
+from holdfast.control.doctor.findings import Diagnosis, Severity
 from holdfast.control.doctor.log_files import dead_facts, inbox_facts, outbox_facts
 from holdfast.control.doctor.logs import gone, judge_dead_letters, judge_log, stranger
 from holdfast.control.doctor.spark import Around, judge_spark
@@ -67,7 +67,7 @@ def _findings(layout: Layout) -> Iterator[Finding]:
     if layout.dead_letters.exists():
         yield from judge_dead_letters(dead)
     elif store.history.runs:
-        yield gone(dead.log)
+        yield gone(dead.log, Severity.MISSES)  # a start makes new ones, without the entries that these held
     if outbox.log.fault is None and outbox.generation == generation.number:
         yield from judge_spark(spark_facts(layout.spark(generation.number)), around)
     yield from beside(layout.root)

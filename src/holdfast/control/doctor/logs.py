@@ -73,11 +73,11 @@ def judge_dead_letters(facts: DeadFacts) -> Iterator[Finding]:
         yield Finding(Code.ENTRY_UNREADABLE, Severity.MISSES, error.what, facts.log.directory, error.kept, error.remedy)
 
 
-def gone(facts: LogFacts) -> Finding:
+def gone(facts: LogFacts, severity: Severity = Severity.BREAKS_START) -> Finding:
     """A log that the pipeline remembers, and that is not there."""
     what = f"{_begun(facts.about)} is gone."
     remedy = "See that the disk is mounted, or put the directory back from a copy."
-    return Finding(Code.LOG_GONE, Severity.BREAKS_START, what, facts.directory, _REST, remedy)
+    return Finding(Code.LOG_GONE, severity, what, facts.directory, _REST, remedy)
 
 
 def stranger(facts: LogFacts) -> Finding:

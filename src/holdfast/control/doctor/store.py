@@ -124,7 +124,9 @@ def judge_cursors(facts: StoreFacts, outbox: OutboxFacts) -> Iterator[Finding]:
     for who, cursor in {**reached, "`committed`": facts.cursors.committed}.items():
         if cursor > outbox.log.end:
             what = f"{who} is at batch {cursor}, but the outbox never published more than {outbox.log.end}."
-            remedy = "The outbox is an older copy or another one: put the newer one back."
+            remedy = (
+                "The outbox is an older copy: put the newer one back. A sink that keeps a cursor itself goes by that."
+            )
             yield Finding(Code.CURSOR_AHEAD, Severity.BREAKS_START, what, facts.path, _REST, remedy)
     for who, cursor in reached.items():
         if cursor + 1 < outbox.log.first:
