@@ -81,7 +81,7 @@ def _text(name: str, prepared: Scratch, measured: Measured) -> str:
         f"{found.megabytes_per_second:,.1f} MB/s"
     )
     what = (
-        f"{found.events:,} events in {found.batches:,} batches and {found.seconds:.1f} s, after "
+        f"{found.events:,} events, {found.batches:,} batches, {found.seconds:.1f} s, after "
         f"{measured.starting:.1f} s of starting; {measured.dead:,} dead letters"
     )
     waiting = [f"{source} waits for room {share:.0%} of the time" for source, share in measured.waiting.items()]

@@ -41,7 +41,10 @@ class Figures:
     rows_per_second: float
     megabytes_per_second: float
     latency: Mapping[str, Latency]
-    """From the capture of a batch's oldest event to the commit of each sink."""
+    """From the capture of a batch's oldest event to the commit of each sink.
+
+    Batches with events from before the beginning, which waited for Spark to start, count only when there are no others.
+    """
     spent: Mapping[str, float]
     """Seconds that a batch spent on average: waiting in the inbox, in Spark, and on its way to each sink."""
     busy: Mapping[str, float]
@@ -61,6 +64,7 @@ def figures(batches: Sequence[BatchSeen], began: datetime, ended: datetime) -> F
     waiting = [_seconds(batch.first, start) for start, batch in zip(starts, batches, strict=True)]
     lanes = list(dict.fromkeys(name for batch in batches for name in batch.committed))
     reached = {name: [batch for batch in batches if name in batch.committed] for name in lanes}
+    fresh = {name: [b for b in reached[name] if b.first >= began] or reached[name] for name in lanes}
     return Figures(
         seconds=seconds,
         batches=len(batches),
@@ -70,7 +74,7 @@ def figures(batches: Sequence[BatchSeen], began: datetime, ended: datetime) -> F
         events_per_second=events / seconds,
         rows_per_second=rows / seconds,
         megabytes_per_second=nbytes / seconds / 1e6,
-        latency={name: latency_of(_seconds(b.first, b.committed[name]) for b in reached[name]) for name in lanes},
+        latency={name: latency_of(_seconds(b.first, b.committed[name]) for b in fresh[name]) for name in lanes},
         spent={
             "inbox": fmean(waiting),
             "spark": fmean(in_spark),

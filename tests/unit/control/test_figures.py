@@ -35,6 +35,13 @@ def test_latency_is_from_the_capture_of_the_oldest_event_to_the_commit() -> None
     assert (latency.batches, latency.p50, latency.worst) == (3, 5, 6)
 
 
+def test_what_waited_for_spark_to_start_is_late_for_that_and_not_counted() -> None:
+    found = figures([batch(-60, 0, 1, table=2), batch(1, 1, 3, table=4)], at(0), at(10))
+    assert found.latency["table"].worst == 3
+    alone = figures([batch(-60, 0, 1, table=2)], at(0), at(10))
+    assert alone.latency["table"].worst == 62, "unless there is nothing else"
+
+
 def test_the_time_of_a_batch_is_told_by_stage() -> None:
     spent = figures(BUSY, at(0), at(10)).spent
     assert spent == {"inbox": pytest.approx((1 + 2 + 3) / 3), "spark": 2, "sink table": 1}
