@@ -51,7 +51,7 @@ def test_what_is_missing_is_explained_and_putting_it_back_loses_and_doubles_noth
     tmp_path: Path, lost: Callable[[Path], Path], error: type[HoldfastError], why: str
 ) -> None:
     root = tmp_path / "pipeline"
-    run(pipeline(tmp_path, orders()))
+    run(pipeline(tmp_path, orders()).keep_delivered(0))
     shutil.copytree(root, tmp_path / "copy")
     remove(lost(root))
     with pytest.raises(error, match=why):

@@ -17,6 +17,7 @@ from holdfast.checkpoint import CURSORS, SqliteStore
 from holdfast.log import Keep
 from holdfast.model.errors import InvalidPipeline, PipelineDiverged
 from holdfast.runtime.publisher import Replayed
+from holdfast.runtime.rollback.points import PointsKept
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +36,7 @@ def pipeline(directory: Path, events: int = EVENTS) -> Pipeline:
         .read(Piecemeal("orders", events=events, transactions=(BATCH,), chunk=BATCH))
         .write(Sqlite(directory / "sink.db", table="orders"))
         .batch(BatchLimits(max_events=BATCH, max_wait=timedelta(0)))
+        .points(PointsKept(kept=timedelta(0)))
     )
 
 

@@ -37,7 +37,7 @@ _FILE = "point.json"
 
 @dataclass(frozen=True, slots=True)
 class PointsKept:
-    """How often a point is made, and how long it stays."""
+    """How often a point is made, and how long it stays; none is made that would not stay at all."""
 
     every: timedelta = timedelta(minutes=5)
     kept: timedelta = timedelta(hours=24)
@@ -59,7 +59,7 @@ class Points:
     def keep(self, checkpoint: SparkCheckpoint, newest: Published) -> None:
         """Make a point of the newest batch that is finished and synced, when one is due; let go those too old."""
         is_due = all(newest.published_at - time >= self._policy.every for time in self._times.values())
-        if is_due and newest.oseq not in self._times:
+        if self._policy.kept and is_due and newest.oseq not in self._times:
             try:
                 self._make(checkpoint, newest)
             except (OSError, LogError) as error:  # one point fewer: nobody else is to suffer
