@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from holdfast.checkpoint.contract import TypedKey
 from holdfast.model.errors import UnknownFormat
@@ -37,18 +38,17 @@ class Pause:
     """None when it is not paused."""
 
 
-class _Json:
-    @staticmethod
-    def load(payload: bytes, what: str) -> dict[str, object]:
-        document = json.loads(payload)
-        if not isinstance(document, dict) or document.get("format") != 1:
-            raise UnknownFormat(
-                f"The record of {what} is not of format 1, which this version reads.", remedy="Upgrade Holdfast."
-            )
-        return document
+def load_record(payload: bytes, what: str) -> dict[str, Any]:
+    """A record of format 1, or `UnknownFormat`."""
+    document = json.loads(payload)
+    if not isinstance(document, dict) or document.get("format") != 1:
+        raise UnknownFormat(
+            f"The record of {what} is not of format 1, which this version reads.", remedy="Upgrade Holdfast."
+        )
+    return document
 
 
-class LogsCodec(_Json):
+class LogsCodec:
     """Logs as versioned JSON."""
 
     def encode(self, value: Logs) -> bytes:
@@ -58,14 +58,14 @@ class LogsCodec(_Json):
 
     def decode(self, payload: bytes) -> Logs:
         """The logs again."""
-        document = self.load(payload, "the logs")
+        document = load_record(payload, "the logs")
         inboxes, outbox = document["inboxes"], document["outbox"]
         assert isinstance(inboxes, dict)
         assert outbox is None or isinstance(outbox, str)
         return Logs(inboxes, outbox)
 
 
-class GenerationCodec(_Json):
+class GenerationCodec:
     """A generation as versioned JSON."""
 
     def encode(self, value: Generation) -> bytes:
@@ -75,14 +75,14 @@ class GenerationCodec(_Json):
 
     def decode(self, payload: bytes) -> Generation:
         """The generation again."""
-        document = self.load(payload, "the generation")
+        document = load_record(payload, "the generation")
         number, initial = document["number"], document["initial"]
         assert isinstance(number, int)
         assert isinstance(initial, dict)
         return Generation(number, initial)
 
 
-class PauseCodec(_Json):
+class PauseCodec:
     """A pause as versioned JSON."""
 
     def encode(self, value: Pause) -> bytes:
@@ -91,7 +91,7 @@ class PauseCodec(_Json):
 
     def decode(self, payload: bytes) -> Pause:
         """The pause again."""
-        since = self.load(payload, "the pause")["since"]
+        since = load_record(payload, "the pause")["since"]
         return Pause(None if since is None else datetime.fromisoformat(str(since)))
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from holdfast.checkpoint.contract import TypedKey
 from holdfast.log.values import Digest, Published
-from holdfast.model.errors import UnknownFormat
 from holdfast.model.positions import from_json, to_json
+from holdfast.runtime.records import load_record
 
 KEPT = 100
 """How many rollbacks are remembered."""
@@ -104,9 +104,7 @@ class HistoryCodec:
 
     def decode(self, payload: bytes) -> History:
         """The history again."""
-        document = json.loads(payload)
-        if document["format"] != 1:
-            raise UnknownFormat("The record of rollbacks is not of format 1.", remedy="Upgrade Holdfast.")
+        document = load_record(payload, "the rollbacks")
         return History(tuple(_from_json(rollback) for rollback in document["rollbacks"]))
 
 
