@@ -64,6 +64,8 @@ class Document:
             batch=spec.batch.limits(),
             quotas=spec.quotas.quotas(),
             keep=spec.keep.keep(),
+            keep_delivered=spec.keep.delivered,
+            points=spec.points.points(),
             checkpoint=spec.checkpoint.checkpointing(),
             dead_letters=spec.dead_letters.limits(),
             restarts=spec.restarts.budget(),

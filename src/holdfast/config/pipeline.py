@@ -18,12 +18,14 @@ from holdfast.ledger import All, Policy, Quorum, Required
 from holdfast.log import DeadLetterLimits, Keep, Overflow
 from holdfast.model.errors import InvalidPipeline
 from holdfast.runtime.isolation import IsolationLimits
-from holdfast.runtime.plan import BatchLimits, Checkpointing, Quotas
+from holdfast.runtime.plan import KEEP_DELIVERED, BatchLimits, Checkpointing, Quotas
 from holdfast.runtime.restarts import Budget
+from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.session import SparkSettings
 
 _BATCH = BatchLimits()
 _QUOTAS = Quotas()
+_POINTS = PointsKept()
 _CHECKPOINT = Checkpointing()
 _DEAD = DeadLetterLimits()
 _RESTARTS = Budget()
@@ -90,16 +92,31 @@ class QuotasBlock(Block):
 
 
 class KeepBlock(Block):
-    """What the inboxes keep although it was processed, so that one can go back. It never shortens anything."""
+    """What is kept although nobody needs it any more, so that one can go back. It never shortens anything."""
 
     age: Duration | None = None
-    """What is younger stays."""
+    """Events that were processed and are younger stay."""
     size: Size | None = None
     """The newest events of each source stay, up to this size: at most half of the inbox's quota."""
+    delivered: Size = KEEP_DELIVERED
+    """The newest batches that every sink has stay, up to this size: at most a quarter of the outbox's quota."""
 
     def keep(self) -> Keep:
-        """The value."""
+        """What the inboxes keep."""
         return Keep(age=self.age, nbytes=self.size)
+
+
+class PointsBlock(Block):
+    """Points to go back to: copies of Spark's checkpoint by hard links. Inboxes keep what came since the oldest."""
+
+    every: Duration = _POINTS.every
+    """From one point to the next."""
+    kept: Duration = _POINTS.kept
+    """How long a point stays; `0s` makes none."""
+
+    def points(self) -> PointsKept:
+        """The value."""
+        return PointsKept(every=self.every, kept=self.kept)
 
 
 class CheckpointBlock(Block):
@@ -239,7 +256,9 @@ class Spec(Block):
     quotas: QuotasBlock = Field(default_factory=QuotasBlock)
     """How much disk the logs may use before what feeds them has to wait."""
     keep: KeepBlock = Field(default_factory=KeepBlock)
-    """What the inboxes keep although it was processed, so that one can go back."""
+    """What is kept although nobody needs it any more, so that one can go back."""
+    points: PointsBlock = Field(default_factory=PointsBlock)
+    """How often a point to go back to is made, and how long it stays."""
     checkpoint: CheckpointBlock = Field(default_factory=CheckpointBlock)
     """How often the cursors of the sinks are written, and how many versions of them stay."""
     dead_letters: DeadLettersBlock = Field(default_factory=DeadLettersBlock)

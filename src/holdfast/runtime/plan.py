@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _MIB = 1024 * 1024
+KEEP_DELIVERED = 256 * _MIB
 _LONGEST_CADENCE = timedelta(seconds=1)
 """With which the alarm about the age of the checkpoint reckons."""
 
@@ -91,7 +92,7 @@ class Plan:
     keep: Keep = field(default_factory=Keep)
     """What the inboxes keep longer than it is needed, for a rollback or an older copy of Spark's checkpoint."""
     checkpoint: Checkpointing = field(default_factory=Checkpointing)
-    keep_delivered: int = 256 * _MIB
+    keep_delivered: int = KEEP_DELIVERED
     """How many bytes of the newest hundred batches the outbox keeps although every sink has them, for a rollback.
 
     At most a quarter of the outbox's quota.

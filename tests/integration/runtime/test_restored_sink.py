@@ -36,6 +36,7 @@ class World:
             .read(Tap(events, open_to=events))
             .write(impatient("table", self.table), impatient("archive", self.archive, required=False))
             .batch(BatchLimits(max_events=60, max_wait=timedelta(0)))
+            .keep_delivered(0)
         )
 
     def fill_table(self, events: int) -> None:

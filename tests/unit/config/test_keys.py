@@ -16,6 +16,7 @@ from holdfast.model.errors import InvalidDocument
 from holdfast.runtime.isolation import IsolationLimits
 from holdfast.runtime.plan import BatchLimits, Checkpointing, Plan, Quotas
 from holdfast.runtime.restarts import Budget
+from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.session import SparkSettings
 
 SOURCE = {
@@ -127,6 +128,9 @@ OTHERWISE: dict[str, object] = {
     "spec.quotas.detach_after": "30s",
     "spec.keep.age": "2h",
     "spec.keep.size": "200MiB",
+    "spec.keep.delivered": "32MiB",
+    "spec.points.every": "2m",
+    "spec.points.kept": "3h",
     "spec.checkpoint.cadence": "1s",
     "spec.checkpoint.keep_versions": 51,
     "spec.dead_letters.max_entries": 600,
@@ -208,6 +212,7 @@ SETTINGS = (
     BatchLimits,
     Quotas,
     Keep,
+    PointsKept,
     Checkpointing,
     DeadLetterLimits,
     Budget,
