@@ -95,6 +95,7 @@ def bare(make: Callable[[Path], Grouped | Each], directory: Path) -> Iterator[in
         await send({"type": "http.response.body", "body": b"{}"})
 
     listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     config = uvicorn.Config(
         application, http="httptools", loop="asyncio", lifespan="off", log_config=None, access_log=False
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,6 +53,14 @@ def test_the_answer_comes_after_the_events_are_synced_and_committed(tmp_path: Pa
 
 
 @pytest.mark.req("A2")
+def test_no_answer_waits_for_the_clients_word_about_its_first_half() -> None:
+    with HttpPush()._bound() as listener:
+        client = socket.create_connection(listener.getsockname())
+        connection, _ = listener.accept()
+        with client, connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_an_array_lines_and_gzip_give_the_same_rows(tmp_path: Path) -> None:
     def chunks() -> object:
         yield f"[{TEXTS[0]}".encode()

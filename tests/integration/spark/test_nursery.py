@@ -131,6 +131,13 @@ def test_it_is_like_one_that_was_started(start: Start, nursery: subprocess.Popen
     assert (forked, error, code) == (plain, plain_error, plain_code)
 
 
+def test_a_module_that_the_nursery_has_imported_is_run_without_a_word(start: Start) -> None:
+    process = start("-m", "pyspark.sql.worker.plan_data_source_read")
+    _, error = process.communicate(timeout=SOON)
+    assert "gaierror" in error, "it looks for Spark and finds none"
+    assert "RuntimeWarning" not in error
+
+
 def test_a_signal_reaches_it_through_its_stand_in(start: Start) -> None:
     process = start("-m", "waiting")
     worker = said_by_worker(process)

@@ -179,6 +179,7 @@ def _become(wanted: Wanted) -> None:
     asked = [place for place in wanted.environment.get("PYTHONPATH", "").split(os.pathsep) if place]
     sys.path[:0] = [place for place in asked if place not in sys.path]
     sys.argv = wanted.arguments[1:]
+    sys.modules.pop(wanted.arguments[1], None)  # what is run is not at the same time imported
 
 
 def _exit_code(status: int) -> int:
