@@ -40,7 +40,9 @@ PUBLIC = {
         Step applied batches filter_rows fingerprint flatten parse_json parse_logfmt parse_regex parse_text python route
         rows sql
     """,
-    "holdfast.config": "Alteration Change Document Effect Place Problem compare find_problems json_schema load",
+    "holdfast.config": """
+        Alteration Change Document Effect Place Problem compare find_problems json_schema load named_in
+    """,
     "holdfast.log": """
         Appended Chunk DeadLetterEntry DeadLetterFilter DeadLetterLimits DeadLetterLog DeadLetterStatus Digest
         EntryState Fate Gone Inbox InboxReader Keep Limits Listed NewBatch Outbox Overflow PartRef Published Retained

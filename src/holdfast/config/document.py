@@ -12,15 +12,14 @@ from pydantic import ValidationError
 
 from holdfast.config.checks import checked_together
 from holdfast.config.explain import explained
+from holdfast.config.naming import directory_of, text_of
 from holdfast.config.pipeline import PipelineDocument
-from holdfast.config.problems import Path, Place, Problem, invalid
-from holdfast.config.syntax import Tree, parse, place_of
-from holdfast.model.errors import DocumentUnreadable, HoldfastError, InvalidDocument
+from holdfast.config.problems import Path, Problem, invalid
+from holdfast.config.syntax import Tree, parse
+from holdfast.model.errors import HoldfastError, InvalidDocument
 from holdfast.runtime.plan import Plan
 
 _Made = TypeVar("_Made")
-
-_MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +39,7 @@ class Document:
     @property
     def directory(self) -> FilePath:
         """Where everything that the pipeline remembers lies."""
-        given = self.values.spec.directory
-        return FilePath(given) if given else FilePath("holdfast-data") / self.name
+        return directory_of(self.name, self.values.spec.directory)
 
     def plan(self) -> Plan:
         """What is to run; `InvalidDocument` with the place of everything that cannot be made.
@@ -110,7 +108,7 @@ def load(source: FilePath | str, *, environment: Mapping[str, str] = os.environ)
 
     :param environment: what `${NAME}` stands for.
     """
-    file, text = (str(source), _text(source)) if isinstance(source, FilePath) else ("document", source)
+    file, text = (str(source), text_of(source)) if isinstance(source, FilePath) else ("document", source)
     tree = parse(text, file, environment)
     if not tree.spots:
         raise invalid(file, tree.problems)
@@ -139,20 +137,3 @@ def _once(problems: list[Problem]) -> list[Problem]:
     """One problem a value: the first says why, and the others follow from it."""
     by_path = {problem.path: problem for problem in reversed(problems) if problem.path is not None}
     return [problem for problem in problems if problem.path is None or by_path[problem.path] is problem]
-
-
-def _text(path: FilePath) -> str:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise DocumentUnreadable(
-            f"{path} cannot be read: {error.strerror}.", remedy="Name a file that this user may read."
-        ) from error
-    if len(content) > _MOST_BYTES:
-        raise invalid(str(path), [Problem(Place(str(path)), "It is larger than 1 MiB.", "Write a smaller document.")])
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        place = place_of(content[: error.start].decode(), error.start, str(path))
-        raise invalid(str(path), [Problem(place, "It is not UTF-8 here.", "Save the file as UTF-8.")]) from None

@@ -19,11 +19,16 @@ class Place:
 
 
 def find(target: Path) -> Place:
-    """The place that a path names. A document is read, and nothing of it is opened."""
+    """The place that a path names. A document is read as far as that takes, and nothing of it is opened."""
     if target.is_dir():
         return Place(target, None, target.name)
     if not target.exists():
         raise NotRunning(f"There is no {target}.", remedy="Name the pipeline's document or its directory.")
+    from holdfast.config import named_in
+
+    if (found := named_in(target)) is not None:
+        name, directory = found
+        return Place(directory, target, name)
     from holdfast.config import load
 
     document = load(target)
