@@ -13,13 +13,17 @@ import socket
 import sys
 from contextlib import suppress
 
+PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
 
 def main() -> int:
     """Stand for a worker of the nursery; how it ended."""
     interpreter = os.environ["HOLDFAST_PYTHON"]
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # one that comes before the worker is known waits for it
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     worker = _asked_for(connection, os.environ["HOLDFAST_NURSERY"])
     if worker is None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
         os.execv(interpreter, [interpreter, *sys.argv[1:]])
     _stand_for(worker)
     answer = connection.recv(20)
@@ -52,8 +56,9 @@ def _stand_for(worker: int) -> None:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(watched, number)
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in PASSED_ON:
         signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     select.select([watched], [], [])
 
 
