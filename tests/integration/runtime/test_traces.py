@@ -106,9 +106,16 @@ def moved(lane: str, by: int, *what: str) -> Callable[[list[Line]], None]:
 
 
 def stored_before_the_answer(trace: list[Line]) -> None:
-    place = max(place for place, line in enumerate(trace) if line["what"] in ("acked", "dead_lettered"))
-    stored = next(place for place in range(place, len(trace)) if trace[place]["what"] == "persisted")
-    trace.insert(place, trace.pop(stored))
+    stored = last(trace, "persisted")
+    trace.insert(trace.index(last(trace, "acked", "dead_lettered")), deepcopy(stored))
+
+
+def never_made(trace: list[Line]) -> None:
+    trace.remove(next(line for line in trace if line["what"] == "create"))
+
+
+def forgotten_at_the_start(trace: list[Line]) -> None:
+    last(trace, "__init__")["delivered"]["table"] = 0
 
 
 def cursors_of_the_first_store_again(trace: list[Line]) -> None:
@@ -118,7 +125,7 @@ def cursors_of_the_first_store_again(trace: list[Line]) -> None:
 TAMPERED: dict[str, tuple[Callable[[list[Line]], None], str]] = {
     "an answer is missing": (without("acked"), "passes a hole|passes a required|nobody waits|is sent"),
     "dead letters are missing": (without("dead_lettered"), "passes a hole|passes a required|is sent"),
-    "a batch is sent without being made": (without("create"), "not there|does not follow"),
+    "a batch is sent without being made": (never_made, "not there|does not follow"),
     "an attempt is missing": (without("begin"), "another attempt|nobody waits|before"),
     "an answer comes twice": (twice("acked"), "nobody waits"),
     "a batch is made twice": (twice("create"), "does not follow"),
@@ -127,7 +134,7 @@ TAMPERED: dict[str, tuple[Callable[[list[Line]], None], str]] = {
     "an answer about another batch": (raised("oseq", 1, "acked"), "another attempt|nobody waits"),
     "a cursor too far": (moved("table", 1, "persisted"), "passes a hole"),
     "a cursor too far at the start": (moved("table", 99, "__init__"), "never sent"),
-    "a cursor that falls at the start": (moved("table", -1, "__init__"), "falls over a restart"),
+    "a cursor that falls at the start": (forgotten_at_the_start, "falls over a restart"),
     "a commit too far": (raised("committed", 1, "persisted"), "passes a required"),
     "cursors before the answer": (stored_before_the_answer, "passes a hole|passes a required"),
     "older cursors at the end": (cursors_of_the_first_store_again, "falls"),
@@ -146,7 +153,9 @@ def test_a_trace_that_was_tampered_with_is_refused(trace: list[Line], how: str) 
 
 @pytest.mark.req("M25")
 def test_no_answer_that_counts_can_be_left_out(trace: list[Line]) -> None:
+    """In the life that was drained; in the one before, an answer may not have been stored yet."""
+    opened = trace.index(last(trace, "__init__"))
     for place, line in enumerate(trace):
-        if line["what"] in ("acked", "dead_lettered"):
+        if place > opened and line["what"] in ("acked", "dead_lettered"):
             with pytest.raises(Refused):
                 judge([*trace[:place], *trace[place + 1 :]])
