@@ -6,8 +6,9 @@ loads no more than that part.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from holdfast.model.lazily import loaded
 
 if TYPE_CHECKING:
     from holdfast.capture import Follow, Generator, HttpPush, LogFiles, Pace, Stdin
@@ -79,7 +80,6 @@ _HOMES = {
         "Upsert",
     ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Accept",
@@ -131,9 +131,4 @@ __all__ = [
     "sql",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Load a public name from where it lives."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME_OF[name]), name)
+__getattr__ = loaded(__name__, _HOMES)

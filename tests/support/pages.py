@@ -45,16 +45,11 @@ def mentions(text: str) -> Iterator[str]:
     yield from (" ".join(found.split()) for found in _MENTION.findall(_BLOCK.sub("", text)))
 
 
-def run_page(page: Path, directory: Path, *, environment: Mapping[str, str], timeout: float) -> None:
+def run_text(text: str, directory: Path, *, environment: Mapping[str, str], timeout: float) -> None:
     """Run the `sh` blocks of a page as one script, and compare each with the `text` block behind it.
 
     Whatever the script has started is ended with it.
     """
-    run_text(page.read_text(), directory, environment=environment, timeout=timeout)
-
-
-def run_text(text: str, directory: Path, *, environment: Mapping[str, str], timeout: float) -> None:
-    """The same of the text of a page."""
     shown = blocks(text)
     script = ["set -eu -o pipefail"]
     for number, block in enumerate(shown):

@@ -5,8 +5,9 @@ The names are loaded when they are first used, so a command that needs no model 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from holdfast.model.lazily import loaded
 
 if TYPE_CHECKING:
     from holdfast.config.change import Alteration, Change, Effect, compare
@@ -16,13 +17,12 @@ if TYPE_CHECKING:
     from holdfast.config.schema import json_schema
 
 _HOMES = {
-    "change": ("Alteration", "Change", "Effect", "compare"),
-    "document": ("Document", "find_problems", "load"),
-    "naming": ("named_in",),
-    "problems": ("Place", "Problem"),
-    "schema": ("json_schema",),
+    "holdfast.config.change": ("Alteration", "Change", "Effect", "compare"),
+    "holdfast.config.document": ("Document", "find_problems", "load"),
+    "holdfast.config.naming": ("named_in",),
+    "holdfast.config.problems": ("Place", "Problem"),
+    "holdfast.config.schema": ("json_schema",),
 }
-_HOME_OF = {name: f"holdfast.config.{home}" for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Alteration",
@@ -38,9 +38,4 @@ __all__ = [
     "named_in",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Load a public name from where it lives."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME_OF[name]), name)
+__getattr__ = loaded(__name__, _HOMES)

@@ -26,6 +26,7 @@ from holdfast.config.units import (
     parse_size,
 )
 from holdfast.model.errors import HoldfastError
+from holdfast.model.names import NAME
 
 
 class Nothing:
@@ -95,9 +96,7 @@ Positive = Annotated[float, Field(gt=0), _FROM_OUTSIDE]
 Share = Annotated[float, Field(gt=0, le=1), _FROM_OUTSIDE]
 
 Text = Annotated[str, StringConstraints(min_length=1)]
-Name = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$"), Field(title="name", examples=["orders"])
-]
+Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$"), Field(title="name", examples=["orders"])]
 
 Size = Annotated[
     int,

@@ -13,8 +13,8 @@ from pathlib import Path
 from holdfast.config.problems import Place, Problem, invalid
 from holdfast.config.syntax import parse, place_of
 from holdfast.model.errors import DocumentUnreadable
+from holdfast.model.names import NAME
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _MOST_BYTES = 1 << 20
 
 
@@ -27,7 +27,7 @@ def named_in(file: Path, *, environment: Mapping[str, str] = os.environ) -> tupl
             found = name, directory_of(name, None)
         case _:
             return None
-    return found if _NAME.fullmatch(name) else None
+    return found if re.fullmatch(NAME, name) else None
 
 
 def directory_of(name: str, given: str | None) -> Path:

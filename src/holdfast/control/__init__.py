@@ -5,8 +5,9 @@ The names are loaded when they are first used: a command imports the module it n
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from holdfast.model.lazily import loaded
 
 if TYPE_CHECKING:
     from holdfast.control.belongings import Belongings, stopped
@@ -16,13 +17,12 @@ if TYPE_CHECKING:
     from holdfast.control.reprocessing import Candidate, Preview, Rate, Refusal, Reprocessed
 
 _HOMES = {
-    "belongings": ("Belongings", "stopped"),
-    "deadletters": ("DeadLetters", "Shown"),
-    "export": ("Exported", "PayloadForm"),
-    "overtaking": ("Standing",),
-    "reprocessing": ("Candidate", "Preview", "Rate", "Refusal", "Reprocessed"),
+    "holdfast.control.belongings": ("Belongings", "stopped"),
+    "holdfast.control.deadletters": ("DeadLetters", "Shown"),
+    "holdfast.control.export": ("Exported", "PayloadForm"),
+    "holdfast.control.overtaking": ("Standing",),
+    "holdfast.control.reprocessing": ("Candidate", "Preview", "Rate", "Refusal", "Reprocessed"),
 }
-_HOME_OF = {name: f"holdfast.control.{home}" for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Belongings",
@@ -39,9 +39,4 @@ __all__ = [
     "stopped",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Load a public name from where it lives."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME_OF[name]), name)
+__getattr__ = loaded(__name__, _HOMES)

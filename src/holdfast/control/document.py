@@ -5,11 +5,10 @@ The text is kept as it is written, so what comes from outside is kept as a refer
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.disk.files import sync_directory
+from holdfast.disk.files import replace_file
 
 if TYPE_CHECKING:
     from holdfast.config import Document
@@ -21,14 +20,7 @@ DRAFT = f".{KEPT}.draft"
 def keep_document(directory: Path, text: str) -> None:
     """Write the document down, whole or not at all."""
     directory.mkdir(parents=True, exist_ok=True)
-    draft = directory / DRAFT
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(directory / KEPT)
-    sync_directory(directory)
+    replace_file(directory / KEPT, text, mode=0o600)
 
 
 def kept_document(directory: Path) -> Document | None:

@@ -20,6 +20,18 @@ def sync_directory(path: Path) -> None:
     _sync(path, os.O_RDONLY | os.O_DIRECTORY)
 
 
+def replace_file(path: Path, text: str, *, mode: int = 0o644) -> None:
+    """Write a file whole or not at all, in the place of one that is there; it survives a loss of power."""
+    draft = path.with_name(f".{path.name}.draft")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+    sync_directory(path.parent)
+
+
 def identity(path: Path) -> tuple[int, int] | None:
     """Which file it is that has this name now; None when none can be seen. One that took its place is another."""
     with suppress(OSError):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from holdfast.ledger import Policy, Required
 from holdfast.log import DeadLetterLimits, Keep
 from holdfast.model.errors import InvalidPipeline
+from holdfast.model.names import NAME
 from holdfast.process.steps import Step
 from holdfast.runtime.isolation import IsolationLimits
 from holdfast.runtime.restarts import Budget
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from holdfast.capture.contract import Input
     from holdfast.deliver import SinkSpec
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _MIB = 1024 * 1024
 KEEP_DELIVERED = 256 * _MIB
 _LONGEST_CADENCE = timedelta(seconds=1)
@@ -126,7 +126,7 @@ class Plan:
 
 def _check_names(what: str, names: Sequence[str]) -> None:
     for name, times in Counter(names).items():
-        if not _NAME.fullmatch(name):
+        if not re.fullmatch(NAME, name):
             raise _invalid(
                 f"{name!r} is not a name for a {what}.", "Use up to 63 of a-z, 0-9, - and _, not starting with - or _."
             )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.model.errors import SparkUnavailable
 from holdfast.runtime.jvm import java_options
-from holdfast.runtime.workers import prepare_workers
+from holdfast.runtime.workers import prepared_workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,6 @@ class SparkSettings:
 
 def spark_session(settings: SparkSettings, *, app_name: str = "holdfast") -> SparkSession:
     """A session with a state of its own; the first call in a process starts the JVM, later ones share it."""
-    prepare_workers(settings.master)
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -71,7 +70,8 @@ def spark_session(settings: SparkSettings, *, app_name: str = "holdfast") -> Spa
     for name, value in {**jvm, **DEFAULTS, **settings.conf}.items():
         builder = builder.config(name, value)
     try:
-        session = builder.getOrCreate().newSession()
+        with prepared_workers(settings.master):
+            session = builder.getOrCreate().newSession()
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkUnavailable(
             f"Spark does not start with master {settings.master!r} ({type(error).__name__}: {error}).",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.support.command_line import ROOT
 from tests.support.crash.orders import orders
+from tests.support.pages import commands
 
 from holdfast.cli.commands import holdfast
 from holdfast.config import load
@@ -37,10 +37,9 @@ spec:
 PASSED = [n for n in range(1, 301) if n % 10]
 
 
-def commands() -> list[list[str]]:
-    """The commands of the guide, in order."""
-    blocks = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    return [shlex.split(line)[1:] for block in blocks for line in block.splitlines()]
+def arguments_of_the_guide() -> list[list[str]]:
+    """What follows `holdfast` in the commands of the guide, in order."""
+    return [shlex.split(line)[1:] for line in commands(GUIDE.read_text())]
 
 
 @pytest.fixture
@@ -85,7 +84,7 @@ def said(arguments: list[str]) -> Any:
 
 @pytest.mark.usefixtures("delivered")
 def test_the_commands_of_the_guide() -> None:
-    drain, of_sink, of_pipeline, dry_sink, dry_pipeline, sink_back, pipeline_back, undo = commands()
+    drain, of_sink, of_pipeline, dry_sink, dry_pipeline, sink_back, pipeline_back, undo = arguments_of_the_guide()
     assert drain == ["drain", "pipeline.yaml"]
     assert len(said(of_sink)["targets"]) > 3
     assert len(said(of_pipeline)["targets"]) > 3

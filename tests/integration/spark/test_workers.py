@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from holdfast.runtime import workers
 from holdfast.runtime.jvm import class_archive, java_options
-from holdfast.runtime.workers import prepare_workers
+from holdfast.runtime.workers import prepared_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,15 +52,29 @@ def test_only_what_spark_itself_put_on_the_path_is_left_out(tmp_path: Path) -> N
 
 def test_a_cluster_gets_the_plain_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {})
-    prepare_workers("spark://somewhere:7077")
-    assert os.environ == {"PYSPARK_PYTHON": sys.executable}
+    with prepared_workers("spark://somewhere:7077"):
+        assert os.environ == {"PYSPARK_PYTHON": sys.executable}
 
 
 def test_an_interpreter_that_was_chosen_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {"PYSPARK_PYTHON": "/mine"})
-    prepare_workers("local[2]")
-    assert os.environ["PYSPARK_PYTHON"] == "/mine"
+    with prepared_workers("local[2]"):
+        assert os.environ["PYSPARK_PYTHON"] == "/mine"
     assert "HOLDFAST_NURSERY" not in os.environ
+
+
+def test_spark_starts_no_process_to_look_for_sources_that_no_package_brings(spark: SparkSession) -> None:
+    assert "PYSPARK_DRIVER_PYTHON" not in os.environ, "what the user starts later knows nothing of it"
+    spark.range(1).mapInArrow(where_pyspark_is, "file STRING").collect()
+    assert spark._jvm is not None
+    children = subprocess.run(
+        ["ps", "-ww", "-o", "args=", "--ppid", str(spark._jvm.java.lang.ProcessHandle.current().pid())],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "pyspark.worker" in children
+    assert "lookup_data_sources" not in children
 
 
 def test_an_archive_of_classes_is_used_only_when_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from holdfast.control.doctor.repairs import (
     WriteMetadata,
 )
 from holdfast.control.doctor.spark_files import checksum_of
-from holdfast.disk.files import sync_directory, sync_file
+from holdfast.disk.files import replace_file, sync_directory, sync_file
 from holdfast.log import DeadLetterLog
 from holdfast.model.clock import utc_now
 from holdfast.model.errors import HoldfastError
@@ -122,8 +122,4 @@ def _set_aside(layout: Layout, paths: tuple[Path, ...]) -> None:
 def _write_metadata(layout: Layout, path: Path, query_id: str) -> None:
     _set_aside(layout, (path, checksum_of(path)))
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.tmp")
-    draft.write_text(json.dumps({"id": query_id}))
-    sync_file(draft)
-    draft.rename(path)
-    sync_directory(path.parent)
+    replace_file(path, json.dumps({"id": query_id}))

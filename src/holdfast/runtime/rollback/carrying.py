@@ -54,12 +54,18 @@ class Owned:
     hook: StepHook
 
 
-@contextmanager
-def owning(plan: Plan, *, hook: StepHook = no_hook) -> Iterator[Owned]:
-    """The files of a pipeline that does not run; `PipelineBusy` when it does."""
+def with_a_past(plan: Plan) -> Layout:
+    """Where the files of a pipeline are; `LogMissing` when it never ran."""
     layout = Layout(plan.directory)
     if not layout.checkpoints.exists() or not layout.outbox.exists():
         raise LogMissing(f"There is no pipeline in {layout.root}.", remedy="Start it first; then there is a past.")
+    return layout
+
+
+@contextmanager
+def owning(plan: Plan, *, hook: StepHook = no_hook) -> Iterator[Owned]:
+    """The files of a pipeline that does not run; `PipelineBusy` when it does."""
+    layout = with_a_past(plan)
     with ExitStack() as opened:
         opened.callback(Ownership.take(layout.root).release)
         store = opened.enter_context(SqliteStore(layout.checkpoints))

@@ -32,7 +32,7 @@ def facts_of(layout: Layout, store: CheckpointStore) -> Facts:
             batches, void = outbox_index.select(db, "oseq > ?", 0), outbox_index.select_void(db, 0)
     finally:
         index.close()
-    generation = store.get(GENERATION) or Generation(state.generation)
+    generation, logs = store.get(GENERATION) or Generation(state.generation), store.get(LOGS) or Logs()
     checkpoint = SparkCheckpoint(layout.spark(generation.number), initial=generation.initial)
     return Facts(
         cursors=store.get(CURSORS) or Cursors({}),
@@ -44,7 +44,7 @@ def facts_of(layout: Layout, store: CheckpointStore) -> Facts:
         planned=checkpoint.planned(),
         finished=checkpoint.finished(),
         points=made_points(layout),
-        held_from=dict(_held(layout, store.get(LOGS) or Logs(), name) for name in (store.get(LOGS) or Logs()).inboxes),
+        held_from={uuid: _first(layout, name) for name, uuid in logs.inboxes.items()},
         history=store.get(ROLLBACKS) or History(),
     )
 
@@ -61,6 +61,6 @@ def _effect(spec: SinkSpec) -> GoingBack:
         spec.sink.close()
 
 
-def _held(layout: Layout, logs: Logs, name: str) -> tuple[str, int]:
-    with InboxReader.open(layout.inbox(name)) as reader:
-        return logs.inboxes[name], reader.first()
+def _first(layout: Layout, source: str) -> int:
+    with InboxReader.open(layout.inbox(source)) as reader:
+        return reader.first()

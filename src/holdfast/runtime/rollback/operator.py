@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from holdfast.checkpoint import SqliteStore
 from holdfast.deliver.contract import GoingBack
 from holdfast.model.clock import Clock, utc_now
-from holdfast.model.errors import LogMissing, PipelineBusy, RollbackRefused
+from holdfast.model.errors import PipelineBusy, RollbackRefused
 from holdfast.model.steps import StepHook, no_hook
-from holdfast.runtime.layout import Layout
-from holdfast.runtime.rollback.carrying import carry_out, carry_out_what_was_intended, owning
+from holdfast.runtime.rollback.carrying import carry_out, carry_out_what_was_intended, owning, with_a_past
 from holdfast.runtime.rollback.facts import facts_of, means_of
 from holdfast.runtime.rollback.records import Generations, Rollback
 from holdfast.runtime.rollback.targets import (
@@ -74,9 +73,7 @@ class Rollbacks:
     # Internals
 
     def _facts(self) -> Facts:
-        layout = Layout(self._plan.directory)
-        if not layout.checkpoints.exists() or not layout.outbox.exists():
-            raise LogMissing(f"There is no pipeline in {layout.root}.", remedy="Start it first; then there is a past.")
+        layout = with_a_past(self._plan)
         with SqliteStore(layout.checkpoints) as store:
             return facts_of(layout, store)
 

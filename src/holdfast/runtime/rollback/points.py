@@ -14,7 +14,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast.disk.files import sync_directory, sync_file
-from holdfast.log.disk import make_directory
 from holdfast.model.clock import Clock, utc_now
 from holdfast.model.errors import LogError
 from holdfast.model.steps import RollbackStep, StepHook, no_hook
@@ -52,38 +51,35 @@ class Points:
         self._hook = hook
         self._clock = clock
         _sweep(layout)
-        made = [point.batch for point in made_points(layout) if point.batch is not None]
-        self._times = {batch.oseq: batch.published_at for batch in made}
-        self._ends = {batch.oseq: batch.ends for batch in made}
+        self._made = {point.oseq: point.batch for point in made_points(layout) if point.batch is not None}
 
     def keep(self, checkpoint: SparkCheckpoint, newest: Published) -> None:
         """Make a point of the newest batch that is finished and synced, when one is due; let go those too old."""
-        is_due = all(newest.published_at - time >= self._policy.every for time in self._times.values())
-        if self._policy.kept and is_due and newest.oseq not in self._times:
+        is_due = all(newest.published_at - made.published_at >= self._policy.every for made in self._made.values())
+        if self._policy.kept and is_due and newest.oseq not in self._made:
             try:
                 self._make(checkpoint, newest)
             except (OSError, LogError) as error:  # one point fewer: nobody else is to suffer
                 log.warning("no point was made of batch %d: %s", newest.oseq, error)
         oldest = self._clock() - self._policy.kept
-        self.drop(oseq for oseq, time in self._times.items() if time < oldest)
+        self._drop(oseq for oseq, made in self._made.items() if made.published_at < oldest)
 
     def read_by_the_oldest(self, inbox: str) -> int | None:
         """Up to which event of an inbox the oldest point had read; None while there is no point."""
-        return min((ends.get(inbox, 0) for ends in self._ends.values()), default=None)
+        return min((made.ends.get(inbox, 0) for made in self._made.values()), default=None)
 
     def drop_what_reads_before(self, inbox: str, first: int) -> None:
         """Let the points go that need events of an inbox which are gone."""
-        self.drop(oseq for oseq, ends in self._ends.items() if ends.get(inbox, 0) + 1 < first)
+        self._drop(oseq for oseq, made in self._made.items() if made.ends.get(inbox, 0) + 1 < first)
 
     def drop_the_oldest(self) -> None:
         """Let one point go, as when what it needs takes too much room."""
-        self.drop(sorted(self._times)[:1])
+        self._drop(sorted(self._made)[:1])
 
-    def drop(self, oseqs: Iterable[int]) -> None:
-        """Let these points go."""
+    def _drop(self, oseqs: Iterable[int]) -> None:
         for oseq in list(oseqs):
             remove_point(self._layout, oseq)
-            del self._times[oseq], self._ends[oseq]
+            del self._made[oseq]
 
     def _make(self, checkpoint: SparkCheckpoint, batch: Published) -> None:
         draft = self._layout.points / f".{batch.oseq}.draft"
@@ -97,7 +93,7 @@ class Points:
         draft.rename(self._layout.points / str(batch.oseq))
         sync_directory(self._layout.points)
         self._hook(RollbackStep.POINT_MADE)
-        self._times[batch.oseq], self._ends[batch.oseq] = batch.published_at, batch.ends
+        self._made[batch.oseq] = batch
 
 
 def made_points(layout: Layout) -> list[Target]:
@@ -129,5 +125,4 @@ def _read(path: Path) -> Target:
 def _write(path: Path, document: Mapping[str, object]) -> None:
     path.write_text(json.dumps(document))
     sync_file(path)
-    make_directory(path.parent)
     sync_directory(path.parent)

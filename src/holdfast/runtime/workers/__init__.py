@@ -12,28 +12,36 @@ import os
 import secrets
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from pkgutil import iter_modules
 
+_DRIVER = "PYSPARK_DRIVER_PYTHON"
 _NO_PYTHON = "/nonexistent/no-package-brings-data-sources"
 """Spark looks for packages that bring data sources in a process of its own, unless it finds no Python for that."""
 _running: subprocess.Popen[bytes] | None = None
 
 
-def prepare_workers(master: str) -> None:
-    """Tell Spark, by its environment, how to start its Python workers. It is read when the JVM starts.
+@contextmanager
+def prepared_workers(master: str) -> Iterator[None]:
+    """Tell Spark, by its environment, how to start its Python workers; the JVM that starts meanwhile reads it.
 
     On a cluster they are started by other hosts, and plainly.
     """
     if not master.startswith("local") or os.name != "posix":
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        yield
         return
     os.environ["HOLDFAST_PYTHON"] = sys.executable
     ours = str(Path(__file__).with_name("worker-python"))
     if os.environ.setdefault("PYSPARK_PYTHON", ours) == ours and sys.platform == "linux":
         _open_nursery()
-    if not any(module.name.startswith("pyspark_") for module in iter_modules()):
-        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", _NO_PYTHON)
+    with ExitStack() as afterwards:
+        has_packages = any(module.name.startswith("pyspark_") for module in iter_modules())
+        if not has_packages and os.environ.setdefault(_DRIVER, _NO_PYTHON) == _NO_PYTHON:
+            afterwards.callback(os.environ.pop, _DRIVER, None)  # for this JVM alone, not for what the user starts later
+        yield
 
 
 def _open_nursery() -> None:
