@@ -32,6 +32,13 @@ ALLOWED: dict[str, frozenset[str]] = {
 }
 """For each package, the packages of ours that it may import, besides itself."""
 
+MERIDIAN: dict[str, frozenset[str]] = {
+    "orbit": frozenset(),
+    "sensors": frozenset({"orbit"}),
+    "fusion": frozenset({"orbit", "sensors"}),
+}
+"""The same for the application, which may use all that Holdfast exports."""
+
 PURE = frozenset(
     {"__future__", "abc", "collections", "collections.abc", "dataclasses", "enum", "itertools", "json", "typing"}
 )
@@ -63,6 +70,19 @@ def test_imports_point_downward(package: str) -> None:
         for name in imported_modules(path):
             if name.startswith("holdfast."):
                 assert name.split(".")[1] in ALLOWED[package] | {package}, f"{path.name} imports {name}"
+
+
+def test_holdfast_does_not_know_the_application() -> None:
+    for path in SOURCE.rglob("*.py"):
+        assert not [name for name in imported_modules(path) if name.split(".")[0] == "meridian"], path
+
+
+@pytest.mark.parametrize("package", MERIDIAN)
+def test_imports_of_the_application_point_downward(package: str) -> None:
+    for path in sorted((SOURCE.parent / "meridian" / package).rglob("*.py")):
+        for name in imported_modules(path):
+            if name.startswith("meridian.") and name.count(".") > 1:
+                assert name.split(".")[1] in MERIDIAN[package] | {package}, f"{path.name} imports {name}"
 
 
 def test_the_ledger_is_pure() -> None:

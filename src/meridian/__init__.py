@@ -1,0 +1,1 @@
+"""Space domain awareness for a satellite operator, built on Holdfast: sensors in, conjunction alerts out."""
