@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 RECORD, ERROR = "record", "parse_error"
-_TEXT, _PARSED = "__text", "__parsed"
+_TEXT, _PARSED, _FOUND = "__text", "__parsed", "__found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,17 @@ class Parse(Step):
         """The frame with its record, or the reason why there is none."""
         from pyspark.sql import functions as f
 
-        text, parsed = f.col(_TEXT), f.col(_PARSED)
-        frame = frame.withColumn(_TEXT, _text(f.col("payload"), self.encoding))
+        payload, text, parsed = f.col("payload"), f.col(_TEXT), f.col(_PARSED)
+        frame = frame.withColumn(_TEXT, _text(payload, self.encoding))
         frame = frame.withColumn(_PARSED, self.parser.parsed(text))
-        wrong = f.lit(f"the bytes are not {self.encoding}")
-        error = f.when(text.isNull(), wrong).otherwise(self.parser.error(text, parsed))
-        frame = frame.withColumn(
-            ERROR, f.when(f.col("payload").isNull(), f.lit("there is no payload")).otherwise(error)
+        error = (
+            f.when(payload.isNull(), f.lit("there is no payload"))
+            .when(text.isNull(), f.lit(f"the bytes are not {self.encoding}"))
+            .otherwise(self.parser.error(text, parsed))
         )
-        record = f.when(f.col(ERROR).isNull(), self.parser.record(parsed))
-        return frame.withColumn(RECORD, record).drop(_TEXT, _PARSED)
+        record = f.when(error.isNull(), self.parser.record(parsed))
+        frame = frame.withColumn(_FOUND, _computed_once(f.struct(error.alias(ERROR), record.alias(RECORD))))
+        return frame.select("*", f"{_FOUND}.*").drop(_TEXT, _PARSED, _FOUND)
 
     def describe(self) -> str:
         """The parser with all that decides what it does."""
@@ -87,6 +88,17 @@ def _text(payload: Column, encoding: Encoding) -> Column:
         case _:
             text = f.udf(_decoder(encoding), "string", useArrow=True)(payload)
     return f.rtrim(text, f.lit("\r"))
+
+
+def _computed_once(column: Column) -> Column:
+    """The same column, by a generator that gives one row for each.
+
+    Spark moves a condition on a computed column below what computes it, and computes it there again for each time that
+    the condition names it: lines would be parsed four times. It moves none below a generator.
+    """
+    from pyspark.sql import functions as f
+
+    return f.explode(f.array(column))
 
 
 def _decoder(encoding: Encoding) -> Callable[[bytes | None], str | None]:

@@ -8,10 +8,10 @@ import pytest
 
 from holdfast.model.encoding import Encoding
 from holdfast.model.errors import InvalidStep
-from holdfast.process import Step, applied, flatten, parse_json, parse_logfmt, parse_regex, parse_text
+from holdfast.process import Step, applied, filter_rows, flatten, parse_json, parse_logfmt, parse_regex, parse_text
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     Lines = list[bytes | None]
 
@@ -56,6 +56,30 @@ def test_json(spark: SparkSession) -> None:
         ("there is no payload",),
         ("für", None, None),
     ]
+
+
+@pytest.mark.parametrize("condition", ["record.ms > 5 AND record.level = 'info'", "parse_error IS NULL"])
+@pytest.mark.parametrize(
+    ("step", "computed"),
+    [
+        (parse_json("level STRING, ms INT"), "from_json("),
+        (parse_logfmt("level STRING, ms INT"), "regexp_extract_all("),
+        (parse_regex(r"(?<level>\w+) (?<ms>\d+)", schema="level STRING, ms INT"), "regexp_extract("),
+    ],
+    ids=["json", "logfmt", "regex"],
+)
+def test_a_line_is_parsed_once_however_often_conditions_name_it(
+    spark: SparkSession, step: Step, computed: str, condition: str
+) -> None:
+    frame = spark.createDataFrame([(1, b"")], "seq INT, payload BINARY")
+    alone = applied([step], frame)
+    filtered = applied([step, filter_rows(condition)], frame)
+    assert planned(filtered).count(computed) == planned(alone).count(computed) > 0
+
+
+def planned(frame: DataFrame) -> str:
+    """What Spark will do."""
+    return str(frame._jdf.queryExecution().executedPlan().toString())  # type: ignore[operator]
 
 
 def test_logfmt(spark: SparkSession) -> None:
