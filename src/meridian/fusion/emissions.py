@@ -8,10 +8,11 @@ however often and in which order words reach it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import blake2b
+from operator import eq
 from typing import Generic, TypeVar
 
 Finding = TypeVar("Finding")
@@ -59,6 +60,11 @@ class Word(Generic[Finding]):
     finding: Finding
     """What holds now, or what does no longer."""
 
+    @property
+    def takes_back(self) -> bool:
+        """Whether it only undoes an earlier word."""
+        return self.kind is Kind.RETRACT
+
 
 @dataclass(frozen=True)
 class Said(Generic[Finding]):
@@ -76,18 +82,24 @@ class Telling(Generic[Finding]):
     said: Mapping[Meeting, Said[Finding]] = field(default_factory=dict)
 
     def told(
-        self, windows: Iterable[int], found: Mapping[Meeting, Finding]
+        self,
+        windows: Iterable[int],
+        found: Mapping[Meeting, Finding],
+        still: Callable[[Finding, Finding], bool] = eq,
     ) -> tuple[Telling[Finding], Sequence[Word[Finding]]]:
         """Say what holds now in these windows. What was said and still holds is not said again.
 
         :param found: everything that is close in these windows; a meeting that is not there is not close any more.
+        :param still: whether what was said may stand when this is found now.
         """
         looked_at = set(windows)
         meetings = {meeting for meeting in self.said if meeting.window in looked_at} | set(found)
         said, words = dict(self.said), list[Word[Finding]]()
         for meeting in sorted(meetings):
             last, now = said.get(meeting, Said(-1, None)), found.get(meeting)
-            if last.finding == now:
+            if last.finding is None and now is None:
+                continue
+            if last.finding is not None and now is not None and still(last.finding, now):
                 continue
             if last.finding is not None:
                 words.append(Word(Kind.RETRACT, meeting, last.sequence, last.finding))

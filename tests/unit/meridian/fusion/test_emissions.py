@@ -34,6 +34,17 @@ def test_what_still_holds_is_not_said_again() -> None:
     assert telling.told([7], {AB: 10})[1] == []
 
 
+def test_what_is_near_enough_to_what_was_said_is_not_said_until_it_is_to_be_exact() -> None:
+    def near(before: int, now: int) -> bool:
+        return abs(before - now) < 3
+
+    telling, _ = Telling[int]().told([7], {AB: 10}, near)
+    telling, words = telling.told([7], {AB: 12}, near)
+    assert words == []
+    assert brief(telling.told([7], {AB: 13}, near)[1])[-1] == (Kind.INSERT, "b", 1, 13)
+    assert brief(telling.told([7], {AB: 12})[1]) == [(Kind.RETRACT, "b", 0, 10), (Kind.INSERT, "b", 1, 12)]
+
+
 def test_a_pair_that_is_no_longer_close_is_taken_back_and_may_come_again_under_a_higher_number() -> None:
     telling, _ = Telling[int]().told([7], {AB: 10, AC: 1})
     telling, words = telling.told([7], {AC: 1})

@@ -1,0 +1,98 @@
+"""What observations say of objects, added up by object and slice of time. Pure, in columns.
+
+Adding is exact, so it does not show in which order observations came, how they were cut into batches, or whether some
+were added up elsewhere first: tasks add up what they have, and one place adds up the tasks. Which observations are in
+a sum is kept as a count and a digest, the sum of a number for each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from meridian.fusion.exact import Floats, Integers, Sums, joined
+
+Digests = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One row for each slice and object, in this order.
+
+    :param objects: numbers in the catalog.
+    :param sums: one column for each number that is added up.
+    :param counts: how many observations are in the sums.
+    :param digests: which ones.
+    :param newest: the time of the newest, in nanoseconds.
+    """
+
+    slices: Integers
+    objects: Integers
+    sums: Sums
+    counts: Integers
+    digests: Digests
+    newest: Integers
+
+    @classmethod
+    def of(cls, slices: Integers, objects: Integers, numbers: Floats, digests: Digests, times: Integers) -> Evidence:
+        """What single observations say, one row each, in any order."""
+        return _added_up(slices, objects, Sums.of(numbers), np.ones(len(slices), np.int64), digests, times)
+
+    @classmethod
+    def nothing(cls, columns: int) -> Evidence:
+        """No observation at all."""
+        none = np.empty(0, np.int64)
+        return cls.of(none, none, np.empty((0, columns)), none.astype(np.uint64), none)
+
+    def __len__(self) -> int:
+        return len(self.slices)
+
+    def __add__(self, other: Evidence) -> Evidence:
+        """What both say. Neither may hold an observation of the other."""
+        return _added_up(
+            np.concatenate([self.slices, other.slices]),
+            np.concatenate([self.objects, other.objects]),
+            joined(self.sums, other.sums),
+            np.concatenate([self.counts, other.counts]),
+            np.concatenate([self.digests, other.digests]),
+            np.concatenate([self.newest, other.newest]),
+        )
+
+    def __getitem__(self, rows: npt.NDArray[np.bool_] | slice) -> Evidence:
+        return replace(
+            self,
+            slices=self.slices[rows],
+            objects=self.objects[rows],
+            sums=self.sums[rows],
+            counts=self.counts[rows],
+            digests=self.digests[rows],
+            newest=self.newest[rows],
+        )
+
+    def since(self, slice_: int) -> Evidence:
+        """What was seen in this slice and later ones."""
+        return self[int(np.searchsorted(self.slices, slice_)) :]
+
+    def before(self, slice_: int) -> Evidence:
+        """What was seen in earlier slices."""
+        return self[: int(np.searchsorted(self.slices, slice_))]
+
+
+def _added_up(
+    slices: Integers, objects: Integers, sums: Sums, counts: Integers, digests: Digests, newest: Integers
+) -> Evidence:
+    order = np.lexsort((objects, slices))
+    slices, objects = slices[order], objects[order]
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = (np.diff(slices) != 0) | (np.diff(objects) != 0)
+    starts = np.flatnonzero(is_first)
+    return Evidence(
+        slices[starts],
+        objects[starts],
+        sums[order].grouped(starts),
+        np.add.reduceat(counts[order], starts) if len(starts) else counts,
+        np.add.reduceat(digests[order], starts) if len(starts) else digests,
+        np.maximum.reduceat(newest[order], starts) if len(starts) else newest,
+    )
