@@ -1,0 +1,119 @@
+"""From evidence to findings: where both objects of a passage are when they pass, and how surely. Pure, in columns.
+
+Which passages there are is foreseen from the catalog alone. What was observed moves both objects off their references,
+and what is left to decide is how near the passage is then. A pair is judged in a window when both of its objects were
+observed in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from meridian.fusion.emissions import Meeting
+from meridian.fusion.estimates import Estimates
+from meridian.fusion.evidence import Evidence
+from meridian.fusion.exact import Integers
+from meridian.fusion.geometry import Geometry, Passages
+from meridian.fusion.risk import ConjunctionRisk, Significance
+from meridian.fusion.tracks import Motion, Tracks
+
+
+class Sky(Motion, Protocol):
+    """The catalog's references: how objects move, what they are called, and which passages they foresee."""
+
+    def passages(self, window: int, objects: Integers) -> Passages:
+        """Those between these objects that are still to come at the end of a window, within the horizon."""
+        ...
+
+    def names(self, objects: Integers) -> Sequence[str]:
+        """What the objects are called in alerts."""
+        ...
+
+
+Probability = Callable[[tuple[float, float], tuple[float, float, float], float], float]
+"""Of touching, from the place in the plane, its spread, and the radius."""
+
+
+@dataclass(frozen=True)
+class Astronomer:
+    """The judge of conjunctions.
+
+    :param threshold: pairs that stay further apart than so many metres are not told of.
+    """
+
+    sky: Sky
+    probability: Probability
+    threshold: float
+    significance: Significance = field(default_factory=Significance)
+    tracks: Tracks = field(default_factory=Tracks.none)
+
+    def settled(self, evidence: Evidence) -> Astronomer:
+        """What is known when nothing more will come for these slices."""
+        return replace(self, tracks=self.tracks.after(evidence, self.sky)) if len(evidence) else self
+
+    def still(self, before: ConjunctionRisk, now: ConjunctionRisk) -> bool:
+        """Whether what was said of an open window may stand."""
+        return self.significance.still(before, now)
+
+    def findings(self, window: int, evidence: Evidence) -> Mapping[Meeting, ConjunctionRisk]:
+        """The passages of objects observed in a window that are nearer than the threshold; of each pair the nearest."""
+        seen = evidence.since(window - 1)
+        objects = np.unique(seen.objects)
+        passages = self.sky.passages(window, objects)
+        if not len(passages):
+            return {}
+        known = self.tracks.after(evidence, self.sky).at(objects, window, self.sky)
+        found: dict[Meeting, ConjunctionRisk] = {}
+        for meeting, risk in self._near(window, passages, _Sight.of(objects, known, seen)):
+            if meeting not in found or (risk.miss, risk.encounter) < (found[meeting].miss, found[meeting].encounter):
+                found[meeting] = risk
+        return found
+
+    def _near(self, window: int, passages: Passages, sight: _Sight) -> list[tuple[Meeting, ConjunctionRisk]]:
+        first, second = (np.searchsorted(sight.objects, of) for of in (passages.first, passages.second))
+        geometry = Geometry.of(passages, sight.known[first], sight.known[second])
+        near = np.flatnonzero(geometry.miss < self.threshold).tolist()
+        names = dict(zip(sight.objects.tolist(), self.sky.names(sight.objects), strict=True))
+        risks = [self._risk(passages, geometry, sight, row, int(first[row]), int(second[row])) for row in near]
+        pairs = [(names[int(passages.first[row])], names[int(passages.second[row])]) for row in near]
+        return [(Meeting.of(window, *pair), risk) for pair, risk in zip(pairs, risks, strict=True)]
+
+    def _risk(
+        self, passages: Passages, geometry: Geometry, sight: _Sight, row: int, first: int, second: int
+    ) -> ConjunctionRisk:
+        plane, spread = geometry.in_plane(row)
+        radius = float(passages.radii[row])
+        return ConjunctionRisk(
+            encounter=int(passages.times[row]),
+            closest=int(passages.times[row] + geometry.offset[row]),
+            miss=float(geometry.miss[row]),
+            speed=float(geometry.speed[row]),
+            plane=plane,
+            spread=spread,
+            radius=radius,
+            probability=self.probability(plane, spread, radius),
+            observed=(int(sight.counts[first]), int(sight.counts[second])),
+            digests=(int(sight.digests[first]), int(sight.digests[second])),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What is known of the objects observed in a window, and from which observations in it."""
+
+    objects: Integers
+    known: Estimates
+    counts: Integers
+    digests: np.ndarray[tuple[int], np.dtype[np.uint64]]
+
+    @classmethod
+    def of(cls, objects: Integers, known: Estimates, seen: Evidence) -> _Sight:
+        places = np.searchsorted(objects, seen.objects)
+        counts, digests = np.zeros(len(objects), np.int64), np.zeros(len(objects), np.uint64)
+        np.add.at(counts, places, seen.counts)
+        np.add.at(digests, places, seen.digests)
+        return cls(objects, known, counts, digests)
