@@ -6,6 +6,7 @@ python -m tests.support.errors_page
 from __future__ import annotations
 
 import ast
+import importlib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,15 +14,16 @@ from pathlib import Path
 from holdfast.model.errors import HoldfastError, error_types
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
 ERRORS = ROOT / "docs" / "reference" / "errors.md"
 
 INTRODUCTION = """\
 # Error codes, and what to do
 
-Every error that Holdfast raises on purpose has a code that never changes its meaning, says what happened, what was
-kept, and what to do next. Below each code stands when it comes and everything that it may tell you to do; the message
-itself has the one that fits, with names and numbers where `…` stands here. This page is made from the code by `make
-docs`.
+Every error that Holdfast (`HF-…`), or Meridian on top of it (`MD-…`), raises on purpose has a code that never changes
+its meaning, says what happened, what was kept, and what to do next. Below each code stands when it comes and everything
+that it may tell you to do; the message itself has the one that fits, with names and numbers where `…` stands here. This
+page is made from the code by `make docs`.
 
 What a pipeline does about it by itself, and what wakes somebody: [alarms](../operations/alarms.md). To look closer:
 `holdfast status` for what is not well now, `holdfast doctor` for what is wrong on disk, `holdfast dlq review` for rows
@@ -39,9 +41,10 @@ NOT_RAISED_BY_US = {
 
 def errors_page() -> str:
     """The page: a section for each branch of the tree, and in it one for each code."""
+    _load_the_errors_of_the_application()
     remedies = {name: [text] for name, text in NOT_RAISED_BY_US.items()} | told_remedies()
     page = [INTRODUCTION]
-    for branch in HoldfastError.__subclasses__():
+    for branch in sorted(HoldfastError.__subclasses__(), key=lambda branch: branch.__module__):
         leaves = [branch, *error_types(branch)] if "code" in vars(branch) else list(error_types(branch))
         page += [f"## {branch.__name__}\n", f"{_sentence(branch)}\n"]
         for error in (leaf for leaf in leaves if "code" in vars(leaf)):
@@ -50,11 +53,16 @@ def errors_page() -> str:
     return "\n".join(page)
 
 
+def _load_the_errors_of_the_application() -> None:
+    for path in sorted((SOURCE / "meridian").rglob("errors.py")):
+        importlib.import_module(".".join(path.relative_to(SOURCE).with_suffix("").parts))
+
+
 def told_remedies() -> dict[str, list[str]]:
     """What each error tells to do, by its class: every `remedy` that the sources give it, in their order."""
     found: dict[str, list[str]] = defaultdict(list)
     names = {error.__name__ for error in error_types()}
-    for path in sorted((ROOT / "src" / "holdfast").rglob("*.py")):
+    for path in sorted(SOURCE.rglob("*.py")):
         for name, remedy in _calls(ast.parse(path.read_text())):
             if name in names and remedy not in found[name]:
                 found[name].append(remedy)

@@ -1,0 +1,23 @@
+"""Every error that the orbit tools raise, as one tree.
+
+HoldfastError
+└── OrbitError
+    └── InvalidElements          MD-101
+
+Reading never changes anything, so what was kept is always everything. An error about a text carries the line (from 1,
+or none when the value was not read from a text) and the field in its context.
+"""
+
+from __future__ import annotations
+
+from holdfast.model.errors import HoldfastError
+
+
+class OrbitError(HoldfastError):
+    """An orbit, a message or an encounter does not mean anything, or cannot be computed."""
+
+
+class InvalidElements(OrbitError):
+    """Raised when a TLE or an OMM is not what its format says, or an element is out of its range."""
+
+    code = "MD-101"

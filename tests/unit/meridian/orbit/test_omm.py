@@ -1,0 +1,113 @@
+"""Orbit mean-elements messages in their four forms, and what makes one invalid."""
+
+from __future__ import annotations
+
+import pytest
+
+from meridian.orbit.catalog import CatalogForm, read_catalog
+from meridian.orbit.elements import Elements, Source
+from meridian.orbit.omm_writing import format_csv, format_json, format_kvn, format_xml
+from meridian.orbit.time import parse_ccsds
+
+KVN = """\
+CCSDS_OMM_VERS = 2.0
+COMMENT as in annex G of the standard
+CREATION_DATE = 2007-065T16:00:00
+ORIGINATOR = NOAA/USA
+OBJECT_NAME = GOES 9
+OBJECT_ID = 1995-025A
+CENTER_NAME = EARTH
+REF_FRAME = TEME
+TIME_SYSTEM = UTC
+MEAN_ELEMENT_THEORY = SGP/SGP4
+EPOCH = 2007-064T10:34:41.4264
+MEAN_MOTION = 1.00273272 [rev/day]
+ECCENTRICITY = 0.0005013
+INCLINATION = 3.0539 [deg]
+RA_OF_ASC_NODE = 81.7939 [deg]
+ARG_OF_PERICENTER = 249.2363 [deg]
+MEAN_ANOMALY = 150.1602 [deg]
+EPHEMERIS_TYPE = 0
+CLASSIFICATION_TYPE = U
+NORAD_CAT_ID = 23581
+ELEMENT_SET_NO = 0925
+REV_AT_EPOCH = 4316
+BSTAR = 0.0001 [1/ER]
+MEAN_MOTION_DOT = -0.00000113 [rev/day**2]
+MEAN_MOTION_DDOT = 0.0 [rev/day**3]
+"""
+GOES_9 = Elements(
+    norad=23581,
+    designator="1995-025A",
+    name="GOES 9",
+    epoch_ns=parse_ccsds("2007-03-05T10:34:41.4264") or 0,
+    inclination_deg=3.0539,
+    raan_deg=81.7939,
+    eccentricity=0.0005013,
+    argument_of_perigee_deg=249.2363,
+    mean_anomaly_deg=150.1602,
+    mean_motion_rev_day=1.00273272,
+    bstar=0.0001,
+    mean_motion_dot=-0.00000113,
+    element_set=925,
+    revolution=4316,
+    source=Source.OMM,
+)
+
+
+@pytest.mark.req("ORB-01")
+def test_the_keywords_have_their_meaning() -> None:
+    assert read_catalog(KVN).elements == (GOES_9,)
+
+
+@pytest.mark.parametrize("form", CatalogForm)
+@pytest.mark.req("ORB-01")
+def test_what_is_written_in_a_form_is_read_back_equal(form: CatalogForm) -> None:
+    created = GOES_9.epoch_ns
+    nameless = Elements(
+        **{name: getattr(GOES_9, name) for name in Elements.__slots__} | {"norad": None, "name": "A & B"}
+    )
+    written = {
+        CatalogForm.KVN: "".join(format_kvn(each, originator="US", created_ns=created) for each in (GOES_9, nameless)),
+        CatalogForm.XML: format_xml(nameless, originator="US", created_ns=created),
+        CatalogForm.JSON: format_json([GOES_9, nameless]),
+        CatalogForm.CSV: format_csv([GOES_9, nameless]),
+    }
+    if form in written:
+        file = read_catalog(written[form])
+        assert (file.form, file.refusals) == (form, ())
+        assert file.elements == ((nameless,) if form is CatalogForm.XML else (GOES_9, nameless))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "field"),
+    [
+        ("CCSDS_OMM_VERS = 2.0", "CCSDS_OMM_VERS = 9.0", 1, "CCSDS_OMM_VERS"),
+        ("REF_FRAME = TEME", "REF_FRAME = EME2000", 8, "REF_FRAME"),
+        ("TIME_SYSTEM = UTC\n", "", 1, "TIME_SYSTEM"),
+        ("MEAN_ELEMENT_THEORY = SGP/SGP4", "MEAN_ELEMENT_THEORY = DSST", 10, "MEAN_ELEMENT_THEORY"),
+        ("2007-064T10:34:41.4264", "2007-064 10:34", 11, "EPOCH"),
+        ("1.00273272 [rev/day]", "1.00273272 [deg/day]", 12, "MEAN_MOTION"),
+        ("0.0005013", "1.0005013", 13, "eccentricity"),
+        ("INCLINATION = 3.0539 [deg]", "INCLINATION = x", 14, "INCLINATION"),
+        ("INCLINATION = 3.0539 [deg]", "INCLINATION = nan", 14, "inclination_deg"),
+        ("INCLINATION = 3.0539 [deg]\n", "", 1, "INCLINATION"),
+        ("NORAD_CAT_ID = 23581", "NORAD_CAT_ID = 1234567890", 20, "NORAD_CAT_ID"),
+        ("REV_AT_EPOCH = 4316", "REV_AT_EPOCH = -1", 22, "REV_AT_EPOCH"),
+        ("BSTAR = 0.0001 [1/ER]", "BSTARR = 0.0001", 23, "BSTARR"),
+        ("REV_AT_EPOCH = 4316", "BSTAR = 0.0001", 23, "BSTAR"),
+        ("BSTAR = 0.0001 [1/ER]", "bstar: 0.0001", 23, "syntax"),
+    ],
+)
+@pytest.mark.req("ORB-01")
+def test_a_wrong_message_is_refused_with_line_and_field(old: str, new: str, line: int, field: str) -> None:
+    file = read_catalog(KVN.replace(old, new))
+    assert file.elements == ()
+    assert [(refusal.line, refusal.field) for refusal in file.refusals] == [(line, field)]
+
+
+def test_xml_that_declares_entities_is_refused() -> None:
+    file = read_catalog(
+        '<?xml version="1.0"?>\n<!DOCTYPE omm [<!ENTITY a "b">]>\n<omm id="CCSDS_OMM_VERS" version="2.0"/>'
+    )
+    assert [(refusal.line, refusal.field) for refusal in file.refusals] == [(2, "syntax")]
