@@ -2,7 +2,8 @@
 
 HoldfastError
 └── OrbitError
-    └── InvalidElements          MD-101
+    ├── InvalidElements          MD-101
+    └── PropagationFailed        MD-103
 
 Reading never changes anything, so what was kept is always everything. An error about a text carries the line (from 1,
 or none when the value was not read from a text) and the field in its context.
@@ -21,3 +22,9 @@ class InvalidElements(OrbitError):
     """Raised when a TLE or an OMM is not what its format says, or an element is out of its range."""
 
     code = "MD-101"
+
+
+class PropagationFailed(OrbitError):
+    """Raised when SGP4 has no state for an object at a time, as after its decay."""
+
+    code = "MD-103"
