@@ -3,6 +3,7 @@
 HoldfastError
 └── OrbitError
     ├── InvalidElements          MD-101
+    ├── InvalidMessage           MD-102
     └── PropagationFailed        MD-103
 
 Reading never changes anything, so what was kept is always everything. An error about a text carries the line (from 1,
@@ -22,6 +23,12 @@ class InvalidElements(OrbitError):
     """Raised when a TLE or an OMM is not what its format says, or an element is out of its range."""
 
     code = "MD-101"
+
+
+class InvalidMessage(OrbitError):
+    """Raised when a conjunction data message is not what CCSDS 508.0 says; it names the line and the keyword."""
+
+    code = "MD-102"
 
 
 class PropagationFailed(OrbitError):

@@ -1,0 +1,109 @@
+"""Conjunction data messages: what the keywords mean, what comes back, and what is refused where."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.cdm_text import HEADER, MESSAGE, OBJECT, TRIANGLE, as_xml
+
+from meridian.orbit.cdm import read_cdm, write_cdm
+from meridian.orbit.cdm.keywords import COVARIANCE
+from meridian.orbit.errors import InvalidMessage
+from meridian.orbit.time import parse_ccsds
+
+ROW_OF_DRAG = "".join(f"{keyword.name} = 0.5 [{keyword.unit}]\n" for keyword in COVARIANCE[6])
+
+
+@pytest.mark.parametrize("text", [MESSAGE, as_xml(MESSAGE)], ids=["kvn", "xml"])
+@pytest.mark.req("ORB-04")
+def test_the_keywords_have_their_meaning(text: str) -> None:
+    message = read_cdm(text)
+    assert message.message_id == "made-up-1"
+    assert message.tca_ns == parse_ccsds("2026-08-21T03:04:05.678")
+    assert message.created_ns == parse_ccsds("2026-08-20T12:00:00")
+    assert (message.miss_distance_m, message.hard_body_radius_m) == (150.0, 12.5)
+    assert (message.first.designator, message.first.frame) == ("12345", "EME2000")
+    assert message.first.position_m.tolist() == [7e6, 1e4, -2e4]
+    assert message.second.velocity_m_s.tolist() == [100.0, -7400.0, 200.0]
+    assert np.diag(message.first.covariance_rtn).tolist() == [100.0, 200.0, 300.0, 400.0, 500.0, 600.0]
+    assert (message.first.covariance_rtn == message.first.covariance_rtn.T).all()
+    assert "WEIGHTED_RMS" not in message.first.values, "what is not a number is not known"
+
+
+@pytest.mark.req("ORB-04")
+def test_the_covariance_in_the_frame_of_the_state_has_the_orbit_as_its_axes() -> None:
+    first = read_cdm(MESSAGE).first
+    radial = first.position_m / np.linalg.norm(first.position_m)
+    assert radial @ first.covariance[:3, :3] @ radial == pytest.approx(100.0)
+    assert np.trace(first.covariance[3:, 3:]) == pytest.approx(1500.0)
+
+
+@pytest.mark.parametrize("text", [MESSAGE, as_xml(MESSAGE), MESSAGE + ROW_OF_DRAG], ids=["kvn", "xml", "7x7"])
+@pytest.mark.req("ORB-04")
+def test_what_is_written_is_read_back_equal(text: str) -> None:
+    message = read_cdm(text)
+    assert read_cdm(write_cdm(message)) == message
+
+
+@given(st.floats(0, 1e9), st.floats(-1e12, 1e12), st.integers(0, 4 * 10**18))
+@pytest.mark.req("ORB-04")
+def test_numbers_and_times_come_back_to_the_last_digit(miss: float, x: float, tca: int) -> None:
+    message = read_cdm(MESSAGE)
+    relative = type(message.relative)({**message.relative.values, "MISS_DISTANCE": miss, "TCA": tca})
+    first = type(message.first)({**message.first.values, "X": x})
+    changed = type(message)(relative, first, message.second)
+    assert read_cdm(write_cdm(changed)) == changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "keyword", "line"),
+    [
+        ("CCSDS_CDM_VERS = 1.0", "CCSDS_CDM_VERS = 2.0", "CCSDS_CDM_VERS", 1),
+        ("ORIGINATOR = MERIDIAN\n", "", "ORIGINATOR", 1),
+        ("ORIGINATOR = MERIDIAN", "ORIGINATOR =", "ORIGINATOR", 3),
+        ("ORIGINATOR = MERIDIAN", "ORIGINATOR: MERIDIAN", "syntax", 3),
+        ("2026-08-21T03:04:05.678", "2026-08-32T03:04:05.678", "TCA", 5),
+        ("MISS_DISTANCE = 150.0 [m]", "MISS_DISTANCE = 0.15 [km]", "MISS_DISTANCE", 7),
+        ("MISS_DISTANCE = 150.0 [m]", "MISS_DISTANCE = -1 [m]", "MISS_DISTANCE", 7),
+        ("MISS_DISTANCE = 150.0 [m]", "MISS_DISTANCE = NaN", "MISS_DISTANCE", 7),
+        ("1.5E-04", "1.5", "COLLISION_PROBABILITY", 9),
+        ("COLLISION_PROBABILITY = 1.5E-04", "COLISION_PROBABILITY = 1", "COLISION_PROBABILITY", 9),
+        ("OBJECT = OBJECT1", "OBJECT = OBJECT2", "OBJECT", 10),
+        ("REF_FRAME = EME2000", "REF_FRAME = TEME", "REF_FRAME", 18),
+        ("OBS_USED = 31", "OBS_USED = 31.5", "OBS_USED", 19),
+        ("X = 7000.0 [km]", "X = 7000.0 [m]", "X", 21),
+        ("X = 7000.0 [km]\nY = 10.0 [km]", "Y = 10.0 [km]\nX = 7000.0 [km]", "X", 22),
+        ("X = 7000.0 [km]", "X = 7000.0 [km]\nX = 7000.0 [km]", "X", 22),
+        ("X = 7000.0 [km]\n", "", "X", 10),
+        ("CR_R = 100.0", "CR_R = -100.0", "CR_R", 27),
+        ("CT_R = 1.0", "CT_R = inf", "CT_R", 28),
+        ("CNDOT_NDOT = 600.0 [m**2/s**2]\n", "", "CNDOT_NDOT", 10),
+    ],
+)
+@pytest.mark.req("ORB-04")
+def test_a_wrong_message_is_refused_with_line_and_keyword(old: str, new: str, keyword: str, line: int) -> None:
+    with pytest.raises(InvalidMessage) as refused:
+        read_cdm(MESSAGE.replace(old, new, 1))
+    assert refused.value.context == {"keyword": keyword, "line": line}
+
+
+@pytest.mark.parametrize(
+    "text", ["", HEADER, HEADER + OBJECT + TRIANGLE, MESSAGE + OBJECT + TRIANGLE, MESSAGE + "CDRG_R = 1.0"]
+)
+@pytest.mark.req("ORB-04")
+def test_a_message_that_is_not_whole_is_refused(text: str) -> None:
+    with pytest.raises(InvalidMessage):
+        read_cdm(text)
+
+
+def test_a_wrong_unit_of_what_follows_from_the_states_is_remarked() -> None:
+    message = read_cdm(MESSAGE.replace("10000.0 [m/s]", "10000.0 [m]"))
+    assert [(remark.line, remark.keyword) for remark in message.remarks] == [(8, "RELATIVE_SPEED")]
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=300))
+def test_no_text_does_more_than_be_refused(text: str) -> None:
+    with pytest.raises(InvalidMessage):
+        read_cdm(text)
