@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meridian.sensors.area import Area
 from meridian.sensors.columns import (
     OBSERVATION_SCHEMA,
     RECORD,
@@ -27,6 +28,8 @@ from meridian.sensors.observation import (
     Uncertainty,
     from_json,
 )
+from meridian.sensors.screening import Candidates, ErrorKind, Refusal, Screen, Screened
+from meridian.sensors.validation import Bounds, Catalog, Physics, Sensors, UnknownObjects, standard_rules
 
 __all__ = [
     "ENVELOPE_VERSION",
@@ -34,16 +37,27 @@ __all__ = [
     "OBSERVATION_SCHEMA",
     "RECORD",
     "Angular",
+    "Area",
+    "Bounds",
+    "Candidates",
+    "Catalog",
     "ClockKind",
     "ClockQuality",
+    "ErrorKind",
     "Form",
     "Observation",
     "ObservationColumns",
+    "Physics",
     "RangeRate",
+    "Refusal",
     "Row",
+    "Screen",
+    "Screened",
+    "Sensors",
     "SourceKind",
     "StateVector",
     "Uncertainty",
+    "UnknownObjects",
     "columns_of",
     "events_of",
     "from_json",
@@ -51,6 +65,7 @@ __all__ = [
     "heartbeat",
     "max_skews_ns",
     "observation_ids",
+    "standard_rules",
     "to_arrow",
     "to_observations",
 ]
