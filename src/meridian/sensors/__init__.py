@@ -29,6 +29,7 @@ from meridian.sensors.observation import (
     from_json,
 )
 from meridian.sensors.screening import Candidates, ErrorKind, Refusal, Screen, Screened
+from meridian.sensors.source import TRAITS, ObservationSource, Taken, Traits
 from meridian.sensors.validation import Bounds, Catalog, Physics, Sensors, UnknownObjects, standard_rules
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "NAMESPACE",
     "OBSERVATION_SCHEMA",
     "RECORD",
+    "TRAITS",
     "Angular",
     "Area",
     "Bounds",
@@ -47,6 +49,7 @@ __all__ = [
     "Form",
     "Observation",
     "ObservationColumns",
+    "ObservationSource",
     "Physics",
     "RangeRate",
     "Refusal",
@@ -56,6 +59,8 @@ __all__ = [
     "Sensors",
     "SourceKind",
     "StateVector",
+    "Taken",
+    "Traits",
     "Uncertainty",
     "UnknownObjects",
     "columns_of",

@@ -70,6 +70,11 @@ def decode(body: bytes, ingest_ts_ns: int) -> Candidates | Unreadable:
     return Candidates(_columns(records, ingest_ts_ns), raw, refused=tuple(refused))
 
 
+def no_records() -> ObservationColumns:
+    """The columns of an answer without any record."""
+    return _columns([], 0)
+
+
 def _columns(given: list[OpticalRecord], ingest_ts_ns: int) -> ObservationColumns:
     records = new_records(len(given), SourceKind.OPTICAL, Form.ANGULAR, ClockKind.NTP_SYNCED)
     records["observation_id"] = observation_ids(SourceKind.OPTICAL, (each.identity for each in given))

@@ -1,0 +1,152 @@
+"""Drives one source into its logs: takes while there is room, settles in order, and says when it is silent.
+
+What is under way is bounded. When the bound is reached the source is not asked: the archive waits, a satellite's window
+closes, and for radar the kernel drops and counts. Whoever cancels `run` may run it again: what was taken is still here,
+and on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from meridian.sensors.events import heartbeat
+from meridian.sensors.idle import IdleRule
+from meridian.sensors.landing import PASSES, Flight, Landing, Leg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from meridian.sensors.meters import Meter
+    from meridian.sensors.source import Nanoclock, ObservationSource, Taken
+
+logger = logging.getLogger(__name__)
+
+RETRY_PAUSE = 0.2
+
+
+class Pump:
+    """One source at work; used in one event loop.
+
+    :param capacity: the source is asked while fewer observations than this are under way.
+    """
+
+    def __init__(
+        self,
+        source: ObservationSource,
+        landing: Landing,
+        *,
+        capacity: int,
+        now_ns: Nanoclock,
+        idle: IdleRule | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.source = source
+        self.capacity = capacity
+        self._landing = landing
+        self._now_ns = now_ns
+        self._clock = clock
+        self._idle = idle or IdleRule()
+        self._flights: deque[Flight] = deque()
+        self._changed = asyncio.Event()
+        self._failure: BaseException | None = None
+        self._silent_since_ns = now_ns()
+        self._last_beat_ns: int | None = None
+        self._claimed_ns = 0
+
+    @property
+    def meter(self) -> Meter:
+        """The figures of the source."""
+        return self._landing.meter
+
+    @property
+    def under_way(self) -> int:
+        """Observations and refusals that were taken and are not durable yet."""
+        return sum(flight.count for flight in self._flights)
+
+    @property
+    def watermark_ns(self) -> int:
+        """Before this time nothing more is to be expected from the source; 0 while nobody can tell."""
+        newest = self.meter.newest_ns - self.source.traits.max_lateness_ns if self.meter.newest_ns else 0
+        return max(newest, self._claimed_ns)
+
+    async def run(self) -> None:
+        """Until the source has ended and everything is durable; raises what the logs cannot get over."""
+        while self._failure is None:
+            await self._until(lambda: self.under_way < self.capacity)
+            if (taken := await self.source.next()) is None:
+                break
+            self._launch(taken)
+        await self._until(lambda: not self._flights)
+        if self._failure is not None:
+            raise self._failure
+
+    def beat(self) -> None:
+        """Say that the source is silent, if that is due. To be called now and then."""
+        if self._flights or self._failure is not None:
+            return
+        now = self._now_ns()
+        through = self._idle.heartbeat(
+            now_ns=now,
+            silent_since_ns=self._silent_since_ns,
+            last_beat_ns=self._last_beat_ns,
+            quiet_until_ns=self.source.quiet_until_ns(now),
+            max_lateness_ns=self.source.traits.max_lateness_ns,
+            watermark_ns=self.watermark_ns,
+        )
+        if through is not None:
+            self._last_beat_ns, self._claimed_ns = now, through
+            row = heartbeat(self.source.kind, self.source.name, through_ns=through, now_ns=now)
+            self._begin(self._landing.heartbeat(row, self.source.mark))
+
+    def _launch(self, taken: Taken) -> None:
+        """Nothing is awaited between taking and this, so what was taken is never in nobody's hands."""
+        self.meter.note_taken(taken, self._clock())
+        self._silent_since_ns = taken.taken_ns
+        self._begin(self._landing.flight(taken, self._clock()))
+
+    def _begin(self, flight: Flight) -> None:
+        self._flights.append(flight)
+        for leg in flight.legs:
+            self._fly(leg)
+        self._settle()
+
+    def _fly(self, leg: Leg) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            leg.future = leg.begin()
+        except PASSES as error:
+            self._fly_again(leg, error)
+            return
+        leg.future.add_done_callback(lambda future: loop.call_soon_threadsafe(self._landed, leg, future))
+
+    def _landed(self, leg: Leg, future: Future[object]) -> None:
+        match future.exception():
+            case None:
+                leg.arrived(future.result())
+            case Exception() as error if isinstance(error, PASSES):
+                self._fly_again(leg, error)
+            case error:
+                self._failure = error
+                self.source.stop()
+        self._settle()
+
+    def _fly_again(self, leg: Leg, error: Exception) -> None:
+        logger.warning("log.no_room", extra={"source": self.source.name, "why": str(error), "pause_s": RETRY_PAUSE})
+        leg.future = None
+        asyncio.get_running_loop().call_later(RETRY_PAUSE, self._fly, leg)
+
+    def _settle(self) -> None:
+        """In order, so that an answer for one frame is never before that for an earlier one."""
+        while self._flights and self._flights[0].has_landed:
+            self._flights.popleft().settled()
+        self._changed.set()
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition() and self._failure is None:
+            self._changed.clear()
+            await self._changed.wait()
