@@ -71,6 +71,9 @@ class References:
         self._epochs = np.array([each.epoch_ns for each in propagator.elements], np.int64)
         self._curves: OrderedDict[int, Floats] = OrderedDict()
 
+    def __len__(self) -> int:
+        return len(self._epochs)
+
     def states(self, objects: Integers, times: Integers) -> Floats:
         """Each object at its time, n by 6; not-a-number where the catalog has no state."""
         slices = self._windows.slices(times)
