@@ -48,6 +48,10 @@ PUBLIC = {
         EntryState Fate Gone Inbox InboxReader Keep Limits Listed NewBatch Outbox Overflow PartRef Published Retained
         Trimmed Where clip entry_id part_name read_chunk read_part write_part
     """,
+    "holdfast.flow": """
+        SERVICE Breaker BreakerPolicy BreakerState Classifier Discardable Permanent Permit Retrying RetryPolicy
+        SystemTimer Timer Transient Tries Verdict by_type
+    """,
     "holdfast.deliver": """
         BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus GoingBack LaneIdentity
         LaneState LaneStatus OnExhausted OnQuota Ordering PoisonUnit RetryPolicy Sink SinkBatch SinkSpec SystemClock

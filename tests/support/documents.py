@@ -23,7 +23,7 @@ COMMON = {
     "start": "earliest",
     "only": "large",
     "retry": {"base": "200ms", "cap": "1m", "attempts": 5, "elapsed": "10m"},
-    "breaker": {"window": 10, "minimum": 4, "failure_rate": 0.25, "cool_down": "5s"},
+    "breaker": {"window": 10, "minimum": 4, "failure_rate": 0.25, "cool_down": "5s", "within": "1m"},
     "on_exhausted": "hold",
     "on_quota": "detach",
     "poison_unit": "row",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from holdfast.deliver.breaker import BreakerPolicy, BreakerState
 from holdfast.deliver.clock import Clock, SystemClock
 from holdfast.deliver.contract import GoingBack, LaneIdentity, Ordering, Sink, SinkBatch, Tier
 from holdfast.deliver.core import DeliveryPhase
 from holdfast.deliver.delivery import Delivery
-from holdfast.deliver.retry import RetryPolicy
 from holdfast.deliver.rows import PoisonUnit
 from holdfast.deliver.spec import DeliverySettings, OnExhausted, OnQuota, SinkSpec
 from holdfast.deliver.status import DeliveryStatus, LaneState, LaneStatus
+from holdfast.flow.breaker import BreakerPolicy, BreakerState
+from holdfast.flow.retry import RetryPolicy
 
 __all__ = [
     "BreakerPolicy",

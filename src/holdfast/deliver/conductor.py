@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.deliver.classify import Verdict, classify_durable
 from holdfast.deliver.core import Halted
-from holdfast.deliver.retry import RetryPolicy, Tries
+from holdfast.flow.retry import RetryPolicy, Tries
 from holdfast.ledger.decisions import Acknowledge, DeadLetter, Decision, Release, Retry, Vanished, WriteCursors
 from holdfast.model.errors import PipelineFailed
 

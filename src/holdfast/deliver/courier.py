@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.deliver.classify import Verdict, classify, classify_durable, classify_opening, reason_of
 from holdfast.deliver.contract import Ordering
-from holdfast.deliver.retry import RetryPolicy
+from holdfast.flow.retry import RetryPolicy
 from holdfast.model.errors import Fatal
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from holdfast.deliver.rows import PoisonUnit, Unit, units_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from holdfast.deliver.retry import Tries
     from holdfast.deliver.rows import Parcel
+    from holdfast.flow.retry import Tries
 
 
 class Suspicion(Enum):

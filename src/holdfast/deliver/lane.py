@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from threading import Condition, Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from holdfast.deliver.breaker import Breaker, Permit
 from holdfast.deliver.classify import Verdict, pause_asked_for, reason_of
 from holdfast.deliver.contract import LaneIdentity
 from holdfast.deliver.core import DeliveryPhase, Halted
 from holdfast.deliver.gate import Gate
-from holdfast.deliver.retry import RetryPolicy, Tries
 from holdfast.deliver.taps import Taps
+from holdfast.flow.breaker import Breaker, Permit
+from holdfast.flow.retry import RetryPolicy, Tries
 from holdfast.model.histogram import DurationHistogram
 
 if TYPE_CHECKING:

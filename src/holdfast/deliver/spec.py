@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from holdfast.deliver.breaker import BreakerPolicy
 from holdfast.deliver.contract import Ordering, Sink
-from holdfast.deliver.retry import RetryPolicy
 from holdfast.deliver.rows import PoisonUnit
+from holdfast.flow.breaker import BreakerPolicy
+from holdfast.flow.retry import RetryPolicy
 from holdfast.ledger.lane import LaneSpec, Start
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from holdfast.deliver.breaker import BreakerState
 from holdfast.deliver.core import DeliveryPhase
+from holdfast.flow.breaker import BreakerState
 from holdfast.ledger.resume import Route
 
 if TYPE_CHECKING:

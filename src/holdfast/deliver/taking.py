@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast.deliver.classify import Reason, classify_durable
 from holdfast.deliver.contract import Ordering
 from holdfast.deliver.job import Job
-from holdfast.deliver.retry import Tries
 from holdfast.deliver.rows import keys_of, parcel_for, whole_units
+from holdfast.flow.retry import Tries
 
 if TYPE_CHECKING:
-    from holdfast.deliver.breaker import Permit
     from holdfast.deliver.courier import Courier
     from holdfast.deliver.lane import DeliveryLane
     from holdfast.deliver.reading import Reader
+    from holdfast.flow.breaker import Permit
     from holdfast.ledger.lane import Lane
     from holdfast.ledger.tickets import Queued, Sending
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from holdfast.deliver.retry import RetryPolicy, Tries
+from holdfast.flow.retry import RetryPolicy, Tries
 from holdfast.model.steps import Step, StepHook
 
 if TYPE_CHECKING:

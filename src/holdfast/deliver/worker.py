@@ -56,7 +56,7 @@ class Worker:
         with lane.answering() as ledger:
             if age is not None:
                 lane.latency.record(age)
-            lane.breaker.succeeded(attempt.permit)
+            lane.breaker.succeeded(attempt.permit, self._core.clock.monotonic())
             self._answer(job, attempt)
             if job.tries.exhausted:
                 lane.catching_up_to = ledger.batches.last_oseq

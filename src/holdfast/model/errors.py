@@ -93,6 +93,10 @@ HoldfastError
 │   ├── RestartsExhausted        HF-807
 │   ├── SparkUnavailable         HF-808
 │   └── SinkDetached             HF-809
+├── FlowError
+│   ├── InvalidFlowPolicy        HF-851
+│   ├── RetriesExhausted         HF-855
+│   └── PermanentFailure         HF-856
 ├── DocumentError
 │   ├── InvalidDocument          HF-901
 │   └── DocumentUnreadable       HF-902
@@ -103,7 +107,7 @@ HoldfastError
     └── InvalidRequest           HF-954
 
 Codes by area: 1 values, 2 ledger, 3 checkpoints, 4 delivery and dead letters, 5 logs, 6 capture, 7 processing, 8
-running, 9 documents and, from 951 on, control.
+running and, from 851 on, flow, 9 documents and, from 951 on, control.
 
 A code never changes its meaning and is never used again. The reference page of the codes is generated from the
 docstrings below, so each of them says *when* the error is raised.
@@ -669,6 +673,28 @@ class SinkDetached(RunError):
     """Raised when a sink that was detached is declared as required: it misses what went by meanwhile."""
 
     code = "HF-809"
+
+
+class FlowError(HoldfastError):
+    """What runs in one event loop, between the outside and the logs, is declared wrongly or cannot go on."""
+
+
+class InvalidFlowPolicy(FlowError):
+    """Raised when the numbers of a flow policy, a burst profile, a retry or a breaker make no sense together."""
+
+    code = "HF-851"
+
+
+class RetriesExhausted(FlowError):
+    """Raised when a call failed as often, or for as long, as its retry policy allows."""
+
+    code = "HF-855"
+
+
+class PermanentFailure(FlowError):
+    """Raised when a call failed in a way that trying again cannot mend, or that nobody classified."""
+
+    code = "HF-856"
 
 
 class DocumentError(HoldfastError):

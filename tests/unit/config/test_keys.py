@@ -75,6 +75,7 @@ SINK = {
     "breaker.minimum": 3,
     "breaker.failure_rate": 0.75,
     "breaker.cool_down": "7s",
+    "breaker.within": "2m",
     "on_exhausted": "dead_letter",
     "on_quota": "block",
     "poison_unit": "transaction",

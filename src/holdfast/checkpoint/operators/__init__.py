@@ -8,7 +8,7 @@ from holdfast.checkpoint.operators.health import Status
 from holdfast.checkpoint.operators.items import Buffer, HearsOfCompletion, Item, Offset, Operator, Source
 from holdfast.checkpoint.operators.recovery import Recovery
 from holdfast.checkpoint.operators.snapshot import SnapshotMode
-from holdfast.checkpoint.operators.timer import Timer
+from holdfast.flow.timer import Timer
 
 __all__ = [
     "FRESH",

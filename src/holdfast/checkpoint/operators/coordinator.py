@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from holdfast.checkpoint.operators.archive import Archive
     from holdfast.checkpoint.operators.history import Completion
     from holdfast.checkpoint.operators.parts import PartsKept
-    from holdfast.checkpoint.operators.timer import Timer
     from holdfast.checkpoint.operators.writer import Offload
+    from holdfast.flow.timer import Timer
 
 logger = logging.getLogger(__name__)
 

@@ -25,9 +25,9 @@ from holdfast.checkpoint.operators.operator import CheckpointedOperator
 from holdfast.checkpoint.operators.parts import PartsKept
 from holdfast.checkpoint.operators.retention import PointsKept
 from holdfast.checkpoint.operators.snapshot import SnapshotMode
-from holdfast.checkpoint.operators.timer import SystemTimer
 from holdfast.checkpoint.operators.writer import SnapshotWriter, in_thread
 from holdfast.checkpoint.replication.counting import LabelledCounter, recovery_path_total
+from holdfast.flow.timer import SystemTimer
 from holdfast.model.errors import InvalidFlow
 from holdfast.model.steps import StepHook, no_hook
 
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from holdfast.checkpoint.operators.health import OperatorHealth
     from holdfast.checkpoint.operators.items import Operator, Source
     from holdfast.checkpoint.operators.recovery import Recovery
-    from holdfast.checkpoint.operators.timer import Timer
     from holdfast.checkpoint.operators.writer import Offload
+    from holdfast.flow.timer import Timer
 
 logger = logging.getLogger(__name__)
 

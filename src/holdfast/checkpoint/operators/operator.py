@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from holdfast.checkpoint.operators.credits import Edge, Message
     from holdfast.checkpoint.operators.items import Operator
-    from holdfast.checkpoint.operators.timer import Timer
     from holdfast.checkpoint.operators.writer import SnapshotWriter
+    from holdfast.flow.timer import Timer
 
 In = TypeVar("In")
 Out = TypeVar("Out")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.checkpoint.operators.archive import Archive
     from holdfast.checkpoint.operators.history import Part
     from holdfast.checkpoint.operators.snapshot import Cut, OperatorSnapshot
-    from holdfast.checkpoint.operators.timer import Timer
+    from holdfast.flow.timer import Timer
 
 R = TypeVar("R")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -57,6 +58,8 @@ class BreakerBlock(Block):
     """The share of failed calls at which the breaker opens."""
     cool_down: Duration = timedelta(seconds=_BREAKER.cool_down)
     """How long it stays open before one call probes the sink."""
+    within: Duration | None = None
+    """How old a call may be that is looked at; the last ones count however old they are when it is not given."""
 
     def check(self) -> None:
         """Such a breaker must be able to open."""
@@ -69,6 +72,7 @@ class BreakerBlock(Block):
             minimum=self.minimum,
             failure_rate=self.failure_rate,
             cool_down=self.cool_down.total_seconds(),
+            within=inf if self.within is None else self.within.total_seconds(),
         )
 
 

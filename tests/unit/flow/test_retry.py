@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.deliver.retry import RetryPolicy, Tries
-from holdfast.model.errors import InvalidLane
+from holdfast.flow.retry import RetryPolicy, Tries
+from holdfast.model.errors import InvalidFlowPolicy
 
 seconds = st.floats(0.001, 100.0)
 
@@ -71,6 +71,13 @@ def test_equal_dice_give_equal_pauses(policy: RetryPolicy, seed: int) -> None:
     assert fail_until_exhausted(policy, seed) == fail_until_exhausted(policy, seed)
 
 
+@pytest.mark.req("RET-05")
+def test_callers_that_failed_together_do_not_come_back_together_the_first_time_either() -> None:
+    first = [fail_until_exhausted(RetryPolicy(base=1, cap=1000, elapsed=1e9), seed)[0].pause for seed in range(100)]
+    assert len(set(first)) == 100
+    assert max(first) - min(first) > 1.5, "they are spread between the base and three times the base"
+
+
 @given(st.integers())
 def test_pauses_grow_by_no_more_than_three_times(seed: int) -> None:
     states = fail_until_exhausted(RetryPolicy(base=1, cap=1000, attempts=10, elapsed=1e9), seed)
@@ -86,5 +93,5 @@ def test_two_lanes_that_failed_together_do_not_come_back_together() -> None:
     "wrong", [{"base": 0}, {"base": 2, "cap": 1}, {"attempts": 0}, {"elapsed": -1}], ids=lambda wrong: str(wrong)
 )
 def test_a_policy_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(InvalidLane):
+    with pytest.raises(InvalidFlowPolicy):
         RetryPolicy(**wrong)  # type: ignore[arg-type]

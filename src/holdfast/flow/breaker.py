@@ -1,9 +1,9 @@
-"""Keeps a lane from hammering a sink that is down. Pure: the time is passed in.
+"""Keeps a caller from hammering a sink or service that is down. Pure: the time is passed in.
 
     closed ─ too many of the last calls failed ─▶ open ─ cool-down over ─▶ half-open ─ the one probe succeeds ─▶ closed
                                                    ▲──────────────────────────┘ it fails
 
-Only failures of the sink count. A sink that refuses rows has answered, so it is well.
+Only failures of the one who is called count. A sink that refuses rows has answered, so it is well.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum
+from math import inf
+from typing import NamedTuple
 
-from holdfast.model.errors import InvalidLane
+from holdfast.model.errors import InvalidFlowPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,20 @@ class BreakerPolicy:
     """The share of failed calls at which the breaker opens."""
     cool_down: float = 10.0
     """Seconds from opening to the probe."""
+    within: float = inf
+    """Seconds after which a call is looked at no more."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.minimum <= self.window or not 0 < self.failure_rate <= 1 or self.cool_down <= 0:
-            raise InvalidLane(
-                f"{self} is no breaker: it needs 1 <= minimum <= window, a rate above 0 and up to 1, and a cool-down.",
-                remedy="Correct the `breaker` of the sink.",
+        is_counted = 1 <= self.minimum <= self.window and 0 < self.failure_rate <= 1
+        if not is_counted or self.cool_down <= 0 or self.within <= 0:
+            raise InvalidFlowPolicy(
+                f"{self} is no breaker: it needs 1 <= minimum <= window, a rate in (0, 1] and times above 0.",
+                remedy="Correct the `breaker` of the sink or source.",
             )
+
+
+SERVICE = BreakerPolicy(window=1000, minimum=5, failure_rate=0.5, cool_down=30.0, within=30.0)
+"""For a service outside that is asked now and then: half of the calls of the last 30 seconds failed."""
 
 
 class BreakerState(Enum):
@@ -45,18 +54,23 @@ class BreakerState(Enum):
 
 
 class Permit(Enum):
-    """The right to call the sink once; the call's result is told with it."""
+    """The right to call once; the call's result is told with it."""
 
     CALL = "an ordinary call"
     PROBE = "the one call of a half-open breaker"
 
 
+class _Call(NamedTuple):
+    at: float
+    failed: bool
+
+
 class Breaker:
-    """The breaker of one lane. It is used under the lane's lock."""
+    """The breaker of one lane or source. A lane uses it under its lock."""
 
     def __init__(self, policy: BreakerPolicy) -> None:
         self._policy = policy
-        self._failures: deque[bool] = deque(maxlen=policy.window)
+        self._calls: deque[_Call] = deque(maxlen=policy.window)
         self._opened_at: float | None = None
         self._probing = False
 
@@ -81,20 +95,20 @@ class Breaker:
             case _:
                 return None
 
-    def succeeded(self, permit: Permit) -> None:
-        """The sink answered."""
+    def succeeded(self, permit: Permit, now: float) -> None:
+        """The call was answered."""
         if permit is Permit.PROBE:
             self._close()
         elif self._opened_at is None:
-            self._failures.append(False)
+            self._calls.append(_Call(now, failed=False))
 
     def failed(self, permit: Permit, now: float) -> None:
-        """The sink failed. A late answer to a call from before the breaker opened changes nothing."""
+        """The call failed. A late answer to a call from before the breaker opened changes nothing."""
         if permit is Permit.PROBE:
             self.trip(now)
         elif self._opened_at is None:
-            self._failures.append(True)
-            if self._too_many():
+            self._calls.append(_Call(now, failed=True))
+            if self._too_many(now):
                 self.trip(now)
 
     def given_back(self, permit: Permit) -> None:
@@ -110,8 +124,10 @@ class Breaker:
     def _close(self) -> None:
         self._opened_at = None
         self._probing = False
-        self._failures.clear()
+        self._calls.clear()
 
-    def _too_many(self) -> bool:
-        calls = len(self._failures)
-        return calls >= self._policy.minimum and sum(self._failures) >= self._policy.failure_rate * calls
+    def _too_many(self, now: float) -> bool:
+        while self._calls[0].at < now - self._policy.within:
+            self._calls.popleft()
+        calls, failed = len(self._calls), sum(call.failed for call in self._calls)
+        return calls >= self._policy.minimum and failed >= self._policy.failure_rate * calls

@@ -1,4 +1,4 @@
-"""The passing of time, as the operators need it: measured and waited for, never the time of day."""
+"""The passing of time, as whatever runs in an event loop needs it: measured and waited for, never the time of day."""
 
 from __future__ import annotations
 
