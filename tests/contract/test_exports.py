@@ -49,8 +49,10 @@ PUBLIC = {
         Trimmed Where clip entry_id part_name read_chunk read_part write_part
     """,
     "holdfast.flow": """
-        SERVICE Breaker BreakerPolicy BreakerState Classifier Discardable Permanent Permit Retrying RetryPolicy
-        SystemTimer Timer Transient Tries Verdict by_type
+        Backpressure Breaker BreakerPolicy BreakerState BurstProfile ByPriority Channel Classifier CreditEdge
+        Credits DeadLetters Discardable Dropped Edge EdgePlan EdgeStats FROM_SOURCE FlowPolicy Inlet Loan Outlet
+        Permanent Permit Priority PriorityEdge RetryPolicy Retrying SERVICE Sender Shed SystemTimer TO_DEADLINE
+        TO_EXPORT TO_STATE Timed Timer Transient Tries Verdict by_type
     """,
     "holdfast.deliver": """
         BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus GoingBack LaneIdentity

@@ -95,6 +95,8 @@ HoldfastError
 │   └── SinkDetached             HF-809
 ├── FlowError
 │   ├── InvalidFlowPolicy        HF-851
+│   ├── EdgeClosed               HF-853
+│   ├── BatchTooLarge            HF-854
 │   ├── RetriesExhausted         HF-855
 │   └── PermanentFailure         HF-856
 ├── DocumentError
@@ -683,6 +685,18 @@ class InvalidFlowPolicy(FlowError):
     """Raised when the numbers of a flow policy, a burst profile, a retry or a breaker make no sense together."""
 
     code = "HF-851"
+
+
+class EdgeClosed(FlowError):
+    """Raised when something is sent on an edge whose other end has ended."""
+
+    code = "HF-853"
+
+
+class BatchTooLarge(FlowError):
+    """Raised when a batch has more items than its edge could ever hold."""
+
+    code = "HF-854"
 
 
 class RetriesExhausted(FlowError):
