@@ -13,6 +13,7 @@ from holdfast.model.lazily import loaded
 if TYPE_CHECKING:
     from holdfast.capture import Follow, Generator, HttpPush, LogFiles, Pace, Stdin
     from holdfast.deliver import SinkSpec
+    from holdfast.flow.exits import Budget
     from holdfast.ledger import All, Quorum, Required
     from holdfast.log import DeadLetterLimits, Keep, Overflow
     from holdfast.model import Encoding, HoldfastError
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from holdfast.runtime.owner import Takeover
     from holdfast.runtime.pipeline import Pipeline, Until
     from holdfast.runtime.plan import BatchLimits, Checkpointing, Quotas
-    from holdfast.runtime.restarts import Budget
     from holdfast.runtime.session import SparkSettings
     from holdfast.runtime.status import PipelineStatus
     from holdfast.sinks import Console, ConsoleForm, Files, Format, Http, HttpBody, Postgres, Sqlite, Upsert
@@ -65,7 +65,7 @@ _HOMES = {
     "holdfast.runtime.owner": ("Takeover",),
     "holdfast.runtime.pipeline": ("Pipeline", "Until"),
     "holdfast.runtime.plan": ("BatchLimits", "Checkpointing", "Quotas"),
-    "holdfast.runtime.restarts": ("Budget",),
+    "holdfast.flow.exits": ("Budget",),
     "holdfast.runtime.session": ("SparkSettings",),
     "holdfast.runtime.status": ("PipelineStatus",),
     "holdfast.sinks": (

@@ -49,10 +49,11 @@ PUBLIC = {
         Trimmed Where clip entry_id part_name read_chunk read_part write_part
     """,
     "holdfast.flow": """
-        Backpressure Breaker BreakerPolicy BreakerState BurstProfile ByPriority Channel Classifier CreditEdge
-        Credits DeadLetters Discardable Dropped Edge EdgePlan EdgeStats FROM_SOURCE FlowPolicy Inlet Loan Outlet
-        Permanent Permit Priority PriorityEdge RetryPolicy Retrying SERVICE Sender Shed SystemTimer TO_DEADLINE
-        TO_EXPORT TO_STATE Timed Timer Transient Tries Verdict by_type
+        Always Backpressure Breaker BreakerPolicy BreakerState Budget BurstProfile ByPriority Channel Classifier
+        CreditEdge Credits DeadLetters Decision Discardable Dropped Edge EdgePlan EdgeStats Exit FOR_SINKS
+        FOR_STATEFUL FOR_STATELESS FROM_SOURCE FlowPolicy Inlet Loan Never Outlet Permanent Permit Priority
+        PriorityEdge RestartPolicy RetryPolicy Retrying SERVICE Sender Shed SystemTimer TO_DEADLINE TO_EXPORT
+        TO_STATE Timed Timer Transient Tries Verdict by_type decide
     """,
     "holdfast.deliver": """
         BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus GoingBack LaneIdentity

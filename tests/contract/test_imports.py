@@ -23,10 +23,10 @@ ALLOWED: dict[str, frozenset[str]] = {
     "capture": frozenset({"model", "disk", "clients", "log"}),
     "deliver": frozenset({"model", "disk", "ledger", "log", "flow", "checkpoint"}),
     "sinks": frozenset({"model", "disk", "clients", "deliver"}),
-    "runtime": frozenset({"model", "disk", "ledger", "log", "process", "checkpoint", "capture", "deliver"}),
-    "config": frozenset({"model", "ledger", "log", "process", "capture", "deliver", "sinks", "runtime"}),
+    "runtime": frozenset({"model", "disk", "ledger", "log", "process", "flow", "checkpoint", "capture", "deliver"}),
+    "config": frozenset({"model", "ledger", "log", "process", "flow", "capture", "deliver", "sinks", "runtime"}),
     "control": frozenset(
-        {"model", "disk", "ledger", "log", "process", "checkpoint", "capture", "deliver", "runtime", "config"}
+        {"model", "disk", "ledger", "log", "process", "flow", "checkpoint", "capture", "deliver", "runtime", "config"}
     ),
     "cli": frozenset({"model", "checkpoint", "runtime", "config", "control"}),
     "testing": frozenset({"model", "ledger", "log", "process", "checkpoint", "capture", "deliver", "runtime"}),

@@ -14,12 +14,12 @@ from holdfast.config.references import Expanded
 from holdfast.config.sinks import AnySink
 from holdfast.config.sources import AnySource
 from holdfast.config.steps import StepBlock
+from holdfast.flow.exits import Budget
 from holdfast.ledger import All, Policy, Quorum, Required
 from holdfast.log import DeadLetterLimits, Keep, Overflow
 from holdfast.model.errors import InvalidPipeline
 from holdfast.runtime.isolation import IsolationLimits
 from holdfast.runtime.plan import KEEP_DELIVERED, BatchLimits, Checkpointing, Quotas
-from holdfast.runtime.restarts import Budget
 from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.session import SparkSettings
 

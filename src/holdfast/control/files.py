@@ -22,6 +22,7 @@ from holdfast.control.snapshot import (
     SparkView,
 )
 from holdfast.control.status import Status, status_of
+from holdfast.flow.exits import Exit
 from holdfast.ledger import Cursors
 from holdfast.log import EntryState, Fate, InboxReader, dead_index, dead_queries, outbox_index
 from holdfast.log.opening import open_to_read
@@ -30,7 +31,7 @@ from holdfast.model.errors import NotRunning
 from holdfast.runtime.layout import Layout
 from holdfast.runtime.owner import LOCK, Ownership, recorded
 from holdfast.runtime.records import HISTORY, LOGS, PAUSE, Logs, Pause
-from holdfast.runtime.restarts import Exit, History
+from holdfast.runtime.restarts import History
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from holdfast.capture import capture_of
 from holdfast.capture.runner import Reach
 from holdfast.deliver import Delivery, DeliverySettings
+from holdfast.flow.exits import Exit
 from holdfast.model.errors import HoldfastError
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.runtime.course import Course
@@ -25,7 +26,6 @@ from holdfast.runtime.keeper import Keeper
 from holdfast.runtime.lifecycle import State, state_after
 from holdfast.runtime.owner import Takeover
 from holdfast.runtime.records import Pause
-from holdfast.runtime.restarts import Exit
 from holdfast.runtime.status import PipelineStatus, SparkStatus
 from holdfast.runtime.supervisor import Supervisor
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.capture.contract import Receiver
 from holdfast.checkpoint import SqliteStore
+from holdfast.flow.exits import Exit
 from holdfast.log import DeadLetterLog, Inbox, InboxReader, Outbox
 from holdfast.log.disk import make_directory
 from holdfast.model.clock import utc_now
@@ -21,7 +22,7 @@ from holdfast.runtime.agreement import Continuation, OutboxBatch, SparkStands, a
 from holdfast.runtime.layout import Layout
 from holdfast.runtime.owner import Ownership, Takeover
 from holdfast.runtime.records import GENERATION, HISTORY, LOGS, PAUSE, Generation, Logs, Pause
-from holdfast.runtime.restarts import Exit, History
+from holdfast.runtime.restarts import History
 from holdfast.runtime.rollback.carrying import Owned, carry_out_what_was_intended
 from holdfast.runtime.spark_checkpoint import SparkCheckpoint
 

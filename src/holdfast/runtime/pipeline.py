@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
     from holdfast.capture.contract import Input
     from holdfast.deliver import Sink
+    from holdfast.flow.exits import Budget
     from holdfast.ledger import Policy, StopRecord
     from holdfast.log import DeadLetterLimits, Keep
     from holdfast.process.steps import Step
     from holdfast.runtime.isolation import IsolationLimits
-    from holdfast.runtime.restarts import Budget
     from holdfast.runtime.rollback.points import PointsKept
     from holdfast.runtime.status import PipelineStatus
 

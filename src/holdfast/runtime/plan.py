@@ -11,13 +11,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.flow.exits import Budget
 from holdfast.ledger import Policy, Required
 from holdfast.log import DeadLetterLimits, Keep
 from holdfast.model.errors import InvalidPipeline
 from holdfast.model.names import NAME
 from holdfast.process.steps import Step
 from holdfast.runtime.isolation import IsolationLimits
-from holdfast.runtime.restarts import Budget
 from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.session import SparkSettings
 

@@ -8,22 +8,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from enum import Enum
+from datetime import datetime
 
+from holdfast.flow.exits import Budget, Exit
 from holdfast.model.errors import RestartsExhausted, UnknownFormat
-
-
-class Exit(Enum):
-    """How a run, or a query within one, came to its end."""
-
-    OK = "ok"
-    ERRORED = "errored"
-    """It raised an error that it knows."""
-    CRASHED = "crashed"
-    """It raised something that nobody foresaw."""
-    ABORTED = "aborted"
-    """It was ended from outside: killed, or the machine went down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +22,6 @@ class Run:
     exit: Exit | None = None
     """None while it runs, and for good when it was ended from outside."""
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """How many failures are forgiven within a stretch of time."""
-
-    failures: int = 20
-    within: timedelta = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +46,7 @@ class History:
     def check(self, budget: Budget, now: datetime) -> None:
         """`RestartsExhausted` when too many runs failed lately."""
         lately = [run for run in self.runs if run.exit not in (None, Exit.OK) and now - run.began <= budget.within]
-        if len(lately) > budget.failures:
+        if budget.is_exceeded_by(len(lately)):
             last = lately[-1]
             raise RestartsExhausted(
                 f"{len(lately)} runs failed within {budget.within}, the last one {last.exit and last.exit.value}"

@@ -13,6 +13,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from holdfast.flow.exits import Exit
 from holdfast.log.datasource import Reading
 from holdfast.log.values import Limits
 from holdfast.model.errors import (
@@ -31,7 +32,7 @@ from holdfast.runtime.lifecycle import State, state_after
 from holdfast.runtime.processor import Processor, Work
 from holdfast.runtime.publisher import Publisher, Replay, Replayed
 from holdfast.runtime.records import HISTORY
-from holdfast.runtime.restarts import Exit, History
+from holdfast.runtime.restarts import History
 from holdfast.runtime.undertaker import Undertaker
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from tests.support.spark_pipelines import NUMBERS, _pipeline, passed, run, total
 
 from holdfast import Pipeline, Sqlite, Upsert, batches, python, rows, sql
 from holdfast.capture.generator import order
+from holdfast.flow.exits import Budget
 from holdfast.log import DeadLetterLog
 from holdfast.model.errors import NoRowFailsAlone
-from holdfast.runtime.restarts import Budget
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,11 @@ from tests.support.documents import FULL, Path, Spot, at, several_sources, state
 from holdfast.config import load
 from holdfast.config.schema import blocks
 from holdfast.deliver import BreakerPolicy, RetryPolicy, SinkSpec
+from holdfast.flow.exits import Budget
 from holdfast.log import DeadLetterLimits, Keep
 from holdfast.model.errors import InvalidDocument
 from holdfast.runtime.isolation import IsolationLimits
 from holdfast.runtime.plan import BatchLimits, Checkpointing, Plan, Quotas
-from holdfast.runtime.restarts import Budget
 from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.session import SparkSettings
 

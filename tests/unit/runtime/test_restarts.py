@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from holdfast.flow.exits import Budget, Exit
 from holdfast.model.errors import RestartsExhausted, UnknownFormat
-from holdfast.runtime.restarts import Budget, Exit, History, HistoryCodec
+from holdfast.runtime.restarts import History, HistoryCodec
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BUDGET = Budget(failures=3, within=timedelta(minutes=10))
