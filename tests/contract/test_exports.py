@@ -49,11 +49,13 @@ PUBLIC = {
         Trimmed Where clip entry_id part_name read_chunk read_part write_part
     """,
     "holdfast.flow": """
-        Always Backpressure Breaker BreakerPolicy BreakerState Budget BurstProfile ByPriority Channel Classifier
-        CreditEdge Credits DeadLetters Decision Discardable Dropped Edge EdgePlan EdgeStats Exit FOR_SINKS
-        FOR_STATEFUL FOR_STATELESS FROM_SOURCE FlowPolicy Inlet Loan Never Outlet Permanent Permit Priority
-        PriorityEdge RestartPolicy RetryPolicy Retrying SERVICE Sender Shed SystemTimer TO_DEADLINE TO_EXPORT
-        TO_STATE Timed Timer Transient Tries Verdict by_type decide
+        AllOk Always Backpressure Breaker BreakerPolicy BreakerState Budget BudgetExhausted BuiltGraph
+        BurstProfile ByPriority Channel Classifier CopyToAll Crashed CreditEdge Credits DeadLetters Decision
+        Declared Discardable Dropped Edge EdgePlan EdgeSpec EdgeStats Exit FOR_SINKS FOR_STATEFUL FOR_STATELESS
+        FROM_SOURCE FlowPolicy GraphEvent GraphHealth Inlet Loan Metric Never OperatorGraph OperatorHealth
+        OperatorState Outcome Outlet Permanent Permit Priority PriorityEdge RestartPolicy RetryPolicy Retrying
+        Role SERVICE Sender Sends Shed Stop Supervision SystemTimer TO_DEADLINE TO_EXPORT TO_STATE Takes Through
+        Timed Timer Transient Tries Verdict Vertex by_type decide merge
     """,
     "holdfast.deliver": """
         BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus GoingBack LaneIdentity

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         RestartPolicy,
         decide,
     )
+    from holdfast.flow.graph import OperatorGraph, Sends, Takes, Through
+    from holdfast.flow.health import GraphHealth, Metric, OperatorHealth, OperatorState
+    from holdfast.flow.outcome import AllOk, BudgetExhausted, Crashed, GraphEvent, Outcome
     from holdfast.flow.policy import (
         FROM_SOURCE,
         TO_DEADLINE,
@@ -46,6 +49,10 @@ if TYPE_CHECKING:
     from holdfast.flow.ports import DeadLetters, Dropped, EdgeStats, Inlet, Outlet
     from holdfast.flow.priority import PriorityEdge
     from holdfast.flow.retry import RetryPolicy, Tries
+    from holdfast.flow.routing import CopyToAll, merge
+    from holdfast.flow.running import BuiltGraph
+    from holdfast.flow.shape import Declared, EdgeSpec, Role, Supervision, Vertex
+    from holdfast.flow.stop import Stop
     from holdfast.flow.timer import SystemTimer, Timer
 
 _HOMES = {
@@ -84,6 +91,25 @@ _HOMES = {
         "RestartPolicy",
         "decide",
     ),
+    "holdfast.flow.graph": (
+        "OperatorGraph",
+        "Sends",
+        "Takes",
+        "Through",
+    ),
+    "holdfast.flow.health": (
+        "GraphHealth",
+        "Metric",
+        "OperatorHealth",
+        "OperatorState",
+    ),
+    "holdfast.flow.outcome": (
+        "AllOk",
+        "BudgetExhausted",
+        "Crashed",
+        "GraphEvent",
+        "Outcome",
+    ),
     "holdfast.flow.policy": (
         "FROM_SOURCE",
         "TO_DEADLINE",
@@ -111,6 +137,19 @@ _HOMES = {
         "RetryPolicy",
         "Tries",
     ),
+    "holdfast.flow.routing": (
+        "CopyToAll",
+        "merge",
+    ),
+    "holdfast.flow.running": ("BuiltGraph",),
+    "holdfast.flow.shape": (
+        "Declared",
+        "EdgeSpec",
+        "Role",
+        "Supervision",
+        "Vertex",
+    ),
+    "holdfast.flow.stop": ("Stop",),
     "holdfast.flow.timer": (
         "SystemTimer",
         "Timer",
@@ -126,30 +165,44 @@ __all__ = [
     "TO_DEADLINE",
     "TO_EXPORT",
     "TO_STATE",
+    "AllOk",
     "Always",
     "Backpressure",
     "Breaker",
     "BreakerPolicy",
     "BreakerState",
     "Budget",
+    "BudgetExhausted",
+    "BuiltGraph",
     "BurstProfile",
     "ByPriority",
     "Channel",
     "Classifier",
+    "CopyToAll",
+    "Crashed",
     "CreditEdge",
     "Credits",
     "DeadLetters",
     "Decision",
+    "Declared",
     "Discardable",
     "Dropped",
     "Edge",
     "EdgePlan",
+    "EdgeSpec",
     "EdgeStats",
     "Exit",
     "FlowPolicy",
+    "GraphEvent",
+    "GraphHealth",
     "Inlet",
     "Loan",
+    "Metric",
     "Never",
+    "OperatorGraph",
+    "OperatorHealth",
+    "OperatorState",
+    "Outcome",
     "Outlet",
     "Permanent",
     "Permit",
@@ -158,16 +211,24 @@ __all__ = [
     "RestartPolicy",
     "RetryPolicy",
     "Retrying",
+    "Role",
     "Sender",
+    "Sends",
     "Shed",
+    "Stop",
+    "Supervision",
     "SystemTimer",
+    "Takes",
+    "Through",
     "Timed",
     "Timer",
     "Transient",
     "Tries",
     "Verdict",
+    "Vertex",
     "by_type",
     "decide",
+    "merge",
 ]
 
 __getattr__ = loaded(__name__, _HOMES)

@@ -8,7 +8,7 @@ import logging
 log = logging.getLogger("holdfast.flow")
 
 
-def tell(event: str, level: int = logging.INFO, **fields: object) -> None:
+def tell(event: str, level: int = logging.INFO, /, **fields: object) -> None:
     """Write one line; the fields in the order given."""
     if log.isEnabledFor(level):
         log.log(level, "%s", json.dumps({"event": event, **fields}, default=str))

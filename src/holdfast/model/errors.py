@@ -95,6 +95,7 @@ HoldfastError
 │   └── SinkDetached             HF-809
 ├── FlowError
 │   ├── InvalidFlowPolicy        HF-851
+│   ├── InvalidGraph             HF-852
 │   ├── EdgeClosed               HF-853
 │   ├── BatchTooLarge            HF-854
 │   ├── RetriesExhausted         HF-855
@@ -685,6 +686,12 @@ class InvalidFlowPolicy(FlowError):
     """Raised when the numbers of a flow policy, a burst profile, a retry or a breaker make no sense together."""
 
     code = "HF-851"
+
+
+class InvalidGraph(FlowError):
+    """Raised when a graph of operators cannot be built: a cycle, an end that hangs loose, a name or a policy amiss."""
+
+    code = "HF-852"
 
 
 class EdgeClosed(FlowError):
