@@ -90,8 +90,6 @@ OBSERVATION_SCHEMA = pa.schema(
 )
 """Observations as typed columns, for steps that want no records."""
 
-_KIND_LABELS = pa.array(["", *(kind.label for kind in SourceKind)])
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObservationColumns:
@@ -140,11 +138,12 @@ def to_arrow(columns: ObservationColumns) -> pa.RecordBatch:
     """Typed columns of the schema `OBSERVATION_SCHEMA`."""
     records = columns.records
     values = np.ascontiguousarray(records["values"].T)
+    labels = pa.array(["", *(kind.label for kind in SourceKind)])
     return pa.RecordBatch.from_arrays(
         [
             id_texts(records["observation_id"]),
             columns.source_ids,
-            _KIND_LABELS.take(pa.array(records["kind"])),
+            labels.take(pa.array(records["kind"])),
             columns.object_ids,
             *(pa.array(records[name]) for name in ("sensor_ts_ns", "ingest_ts_ns", "row", "form")),
             *(pa.array(column) for column in values),

@@ -104,6 +104,11 @@ class ObservationSource(ABC):
         return TRAITS[self.kind]
 
     @property
+    @abstractmethod
+    def where(self) -> str:
+        """Where it listens, or whom it asks."""
+
+    @property
     def mark(self) -> int | None:
         """Where a source that can be asked again stands; None for the others."""
         return None

@@ -67,14 +67,18 @@ class IslTcp(ObservationSource):
         """How many senders are connected."""
         return len(self._connections)
 
+    @property
+    def where(self) -> str:
+        """The address as people write it."""
+        return f"tcp://{self._address[0]}:{self._address[1]}"
+
     async def open(self) -> None:
         """Bind the port and let senders connect."""
-        host, port = self._address
         try:
-            self._server = await asyncio.start_server(self._serve, host, port, limit=FRAME_MAX)
+            self._server = await asyncio.start_server(self._serve, *self._address, limit=FRAME_MAX)
         except OSError as error:
             raise SourceUnavailable(
-                f"Source {self.name!r} cannot listen at tcp://{host}:{port}: {error}.",
+                f"Source {self.name!r} cannot listen at {self.where}: {error}.",
                 remedy="Let no other process use the port, or choose another in `isl.listen_addr`.",
                 source=self.name,
             ) from error
@@ -131,7 +135,7 @@ class IslTcp(ObservationSource):
 
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         splitter, settled = Splitter(), 0
-        while data := await reader.read(FRAME_MAX):
+        while not self._is_stopping and (data := await reader.read(FRAME_MAX)):
             bodies, oversized = splitter.feed(data)
             if bodies:
                 await self._handed_over(bodies)

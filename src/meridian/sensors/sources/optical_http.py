@@ -55,8 +55,8 @@ class Polling:
     wait_ms: int = 500
     """How long the archive may hold a long poll."""
     timeout: float = 10.0
-    overlap_ns: int = 1_000_000_000
-    """How far before the mark is asked for again."""
+    overlap_ns: int = 30_000_000_000
+    """How far before the mark is asked for again: as far as a record may come late."""
     archive_keeps_ns: int = _DAY_NS
     retry: RetryPolicy = RetryPolicy(base=0.5, cap=30.0)  # noqa: RUF009 (a frozen value)
 
@@ -107,6 +107,11 @@ class OpticalHttp(ObservationSource):
         self._stopping = asyncio.Event()
         self._session: aiohttp.ClientSession | None = None
         self._answered_ns: int | None = None
+
+    @property
+    def where(self) -> str:
+        """The archive that is asked."""
+        return self._endpoint
 
     @property
     def mark(self) -> int:

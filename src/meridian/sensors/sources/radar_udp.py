@@ -64,14 +64,18 @@ class RadarUdp(ObservationSource):
         """Where it listens."""
         return self._address
 
+    @property
+    def where(self) -> str:
+        """The address as people write it."""
+        return f"udp://{self._address[0]}:{self._address[1]}"
+
     async def open(self) -> None:
         """Bind the socket."""
         try:
             self._socket = self._bound()
         except OSError as error:
-            host, port = self._address
             raise SourceUnavailable(
-                f"Source {self.name!r} cannot listen at udp://{host}:{port}: {error}.",
+                f"Source {self.name!r} cannot listen at {self.where}: {error}.",
                 remedy="Let no other process use the port, or choose another in `radar.bind_addrs`.",
                 source=self.name,
             ) from error

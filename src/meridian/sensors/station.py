@@ -1,0 +1,145 @@
+"""Makes of a document the sources that it names, each with its pump and its logs. Nothing runs yet."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.capture.reception import KeptKeys
+from holdfast.log import DeadLetterLog, Inbox
+from meridian.sensors.config import host_and_port
+from meridian.sensors.landing import Landing
+from meridian.sensors.observation import SourceKind
+from meridian.sensors.pump import Pump
+from meridian.sensors.screening import Screen
+from meridian.sensors.sources.isl_tcp import IslTcp
+from meridian.sensors.sources.optical_http import OpticalHttp
+from meridian.sensors.sources.radar_udp import RadarUdp
+from meridian.sensors.validation import standard_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+    from contextlib import ExitStack
+
+    from meridian.sensors.config import EdgeDocument
+    from meridian.sensors.source import Nanoclock, ObservationSource
+
+KEYS_KEPT = 1_000_000
+"""So many of the newest ids of a log are remembered: hours of beacons and records."""
+
+
+@dataclass(slots=True, eq=False)
+class Station:
+    """One source with its pump and its logs."""
+
+    pump: Pump
+    landing: Landing
+    keys: KeptKeys | None
+    """Bounds the ids that are remembered, where ids are."""
+    running: asyncio.Task[None] | None = None
+    told: Counter[str] = field(default_factory=Counter)
+    """What had been dropped when that was last logged."""
+    _tending: Future[None] | None = None
+
+    @property
+    def source(self) -> ObservationSource:
+        """What it takes from."""
+        return self.pump.source
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it takes in."""
+        return self.running is not None and not self.running.done()
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended it; None when it runs, or was stopped."""
+        if self.running is None or not self.running.done() or self.running.cancelled():
+            return None
+        return self.running.exception()
+
+    def tend_keys(self) -> None:
+        """Forget ids that are too many, in the thread that waits for the disk; raises what it met the last time."""
+        if self.keys is None or (self._tending is not None and not self._tending.done()):
+            return
+        if self._tending is not None:
+            self._tending.result()
+        meter = self.landing.meter
+        self._tending = self.landing.executor.submit(self.keys.tend, meter.durable + meter.repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """What stations are made of."""
+
+    document: EdgeDocument
+    epoch: int
+    now_ns: Nanoclock
+    held: ExitStack
+    """Is given everything that has to be closed."""
+
+    def stations(self) -> Iterator[Station]:
+        """One for each source of the document, in its order."""
+        document = self.document
+        dead = self.held.enter_context(DeadLetterLog.open(self._place("dead"), epoch=self.epoch))
+        area = document.area.area if document.area else None
+        screen = Screen(standard_rules(document.catalog.catalog, bounds=document.catalog.bounds), area)
+        if document.radar:
+            for number, address in enumerate(document.radar.bind_addrs, start=1):
+                yield self._radar(f"radar-{number}", address, screen, dead)
+        if document.optical:
+            yield self._optical("optical", screen, dead)
+        if document.isl:
+            yield self._isl("isl", screen, dead)
+
+    def _radar(self, name: str, address: str, screen: Screen, dead: DeadLetterLog) -> Station:
+        settings = self.document.radar
+        assert settings is not None
+        linger = settings.linger_ms / 1000
+        source = RadarUdp(name, host_and_port(address), screen, self.now_ns, linger=linger)
+        return self._station(source, self._landing(name, SourceKind.RADAR, dead), settings.capacity)
+
+    def _optical(self, name: str, screen: Screen, dead: DeadLetterLog) -> Station:
+        """One answer at a time: the mark moves with each, and never back."""
+        settings = self.document.optical
+        assert settings is not None
+        landing = self._landing(name, SourceKind.OPTICAL, dead)
+        position = landing.inbox.position()
+        mark = 0 if position is None else int(str(position))
+        source = OpticalHttp(name, settings.endpoint, screen, self.now_ns, polling=settings.polling, mark_ns=mark)
+        return self._station(source, landing, capacity=1)
+
+    def _isl(self, name: str, screen: Screen, dead: DeadLetterLog) -> Station:
+        settings = self.document.isl
+        assert settings is not None
+        address, most = host_and_port(settings.listen_addr), settings.most_connections
+        source = IslTcp(name, address, screen, self.now_ns, most_connections=most)
+        landing = self._landing(name, SourceKind.INTER_SATELLITE_LINK, dead)
+        return self._station(source, landing, settings.capacity)
+
+    def _station(self, source: ObservationSource, landing: Landing, capacity: int) -> Station:
+        pump = Pump(source, landing, capacity=capacity, now_ns=self.now_ns)
+        return Station(pump, landing, KeptKeys(landing.inbox, KEYS_KEPT) if landing.has_keys else None)
+
+    def _landing(self, name: str, kind: SourceKind, dead: DeadLetterLog) -> Landing:
+        executor = ThreadPoolExecutor(1, thread_name_prefix=f"edge-{name}")
+        inbox = self._inbox(f"obs.{name}")
+        raw = self._inbox(f"raw.{name}") if self.document.sink.keep_raw else None
+        self.held.callback(executor.shutdown)
+        has_keys = kind is not SourceKind.RADAR
+        return Landing(inbox=inbox, dead=dead, executor=executor, raw=raw, has_keys=has_keys)
+
+    def _inbox(self, name: str) -> Inbox:
+        sink = self.document.sink
+        opened = Inbox.open(
+            self._place(name), name=name, epoch=self.epoch, quota=sink.quota_bytes, flush_interval=sink.flush_ms / 1000
+        )
+        return self.held.enter_context(opened)
+
+    def _place(self, name: str) -> Path:
+        return Path(self.document.sink.output_dir) / name

@@ -1,0 +1,225 @@
+"""The edge as a process: three networks at once, a gentle end, a kill, and what it tells meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.support.edge_process import EdgeProcess, edge_process
+
+from holdfast.log import Inbox, InboxReader
+from holdfast.model.envelope import CAPTURED
+from meridian.sensors import Observation, SourceKind, columns_of, to_observations
+from meridian.sensors.simulate.archive import Archive
+from meridian.sensors.simulate.orbits import synthetic
+from meridian.sensors.simulate.playing import Player, Tempo
+from meridian.sensors.simulate.scenario import Emission, Scenario, emissions
+from meridian.sensors.simulate.senders import BeaconSender, send_datagrams
+
+START = 1_760_000_000_000_000_000
+RADAR, OPTICAL, ISL = SourceKind
+SCENARIO = Scenario(
+    objects=synthetic(seed=4, count=300, epoch_ns=START),
+    start_ns=START,
+    seconds=3,
+    radar_rate=100,
+    optical_rate=20,
+    satellites=15,
+    duplicates=0.1,
+)
+
+
+def free_port(kind: socket.SocketKind) -> int:
+    with socket.socket(socket.AF_INET, kind) as bound:
+        bound.bind(("127.0.0.1", 0))
+        port: int = bound.getsockname()[1]
+        return port
+
+
+def written(directory: Path, endpoint: str, *, isl_port: int = 0) -> Path:
+    """A document of all three sources."""
+    document = directory / "edge.toml"
+    document.write_text(f"""
+        [radar]
+        bind_addrs = ["127.0.0.1:0"]
+        [optical]
+        endpoint = "{endpoint}"
+        poll_interval_ms = 20
+        [isl]
+        listen_addr = "127.0.0.1:{isl_port}"
+        [sink]
+        output_dir = "{directory / "logs"}"
+        flush_ms = 5
+        [control_plane]
+        bind_addr = "127.0.0.1:0"
+    """)
+    return document
+
+
+def stored(directory: Path, name: str) -> list[Observation]:
+    with InboxReader.open(directory / "logs" / f"obs.{name}") as reader:
+        batches = [columns_of(batch.select(CAPTURED.names)) for batch in reader.read(0)]
+    return [each for batch in batches for each in to_observations(batch)]
+
+
+def payloads(given: list[Emission], kind: SourceKind) -> set[bytes]:
+    return {each.data for each in given if each.kind is kind}
+
+
+def records(given: list[Emission]) -> int:
+    return sum(each.kind is OPTICAL for each in given)
+
+
+async def played(edge: EdgeProcess, archive: Archive, given: list[Emission]) -> BeaconSender:
+    """Everything was sent, and what is answered was answered."""
+    beacons = BeaconSender(edge.address("isl"))
+    sending = asyncio.create_task(beacons.run())
+    await Player(edge.address("radar-1"), archive, beacons).play(given, Tempo.UNPACED)
+    await beacons.until_settled()
+    await until(edge, lambda metrics: metrics["optical"]["durable"] >= records(given))
+    sending.cancel()
+    with suppress(asyncio.CancelledError):
+        await sending
+    return beacons
+
+
+async def until(edge: EdgeProcess, holds) -> None:  # noqa: ANN001 (a question about JSON)
+    while not holds((await asyncio.to_thread(edge.get, "/metrics"))[1]["sources"]):
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.req("ING-11", "ING-13", "CTL-01", "CTL-02", "CTL-03", "DLV-04", "EVT-04")
+def test_three_networks_at_once_are_all_in_their_logs_and_the_edge_ends_gently(tmp_path: Path) -> None:
+    given = list(emissions(SCENARIO))
+
+    async def run() -> None:
+        archive = Archive()
+        await archive.start()
+        with edge_process(written(tmp_path, archive.endpoint)) as edge:
+            await played(edge, archive, given)
+            await until(edge, lambda metrics: metrics["radar-1"]["durable"] >= len(payloads(given, RADAR)))
+            status, health = await asyncio.to_thread(edge.get, "/health")
+            assert (status, health["status"]) == (200, "ok")
+            metrics = (await asyncio.to_thread(edge.get, "/metrics"))[1]["sources"]
+            code, seconds = await asyncio.to_thread(edge.terminate)
+            assert (code, seconds < 5.0) == (0, True)
+            lines = [json.loads(line) for line in edge.lines]
+        await archive.stop()
+        check_metrics(metrics, given)
+        assert [line["event"] for line in lines if line["level"] == "error"] == []
+        assert {"source.started", "edge.started", "edge.draining", "edge.stopped"} <= {line["event"] for line in lines}
+        assert len(lines) < 20
+
+    asyncio.run(run())
+    radar = [each.observation_id for each in stored(tmp_path, "radar-1")]
+    assert len(set(radar)) == len(payloads(given, RADAR))
+    beacons = [each.observation_id for each in stored(tmp_path, "isl")]
+    assert len(beacons) == len(set(beacons)) == len(payloads(given, ISL))
+    optical = [each.observation_id for each in stored(tmp_path, "optical")]
+    assert len(optical) == len(set(optical)) == records(given)
+
+
+def check_metrics(metrics: dict[str, dict[str, object]], given: list[Emission]) -> None:
+    sent = Counter(each.kind for each in given)
+    for name, kind in (("radar-1", RADAR), ("optical", OPTICAL), ("isl", ISL)):
+        figures = metrics[name]
+        assert figures["ingest_rate"] > 0  # type: ignore[operator]
+        assert figures["bytes_written"] > 100 * figures["durable"]  # type: ignore[operator]
+        assert figures["channel_occupancy"]["count"] == 0  # type: ignore[index]
+        assert figures["channel_occupancy"]["capacity"] >= 1  # type: ignore[index]
+        assert figures["deserialization_errors"] == 0
+        assert figures["source_lag_seconds"]["buckets"]["inf"] == figures["taken"]  # type: ignore[index]
+        assert figures["durable"] + figures["repeated"] == sent[kind]  # type: ignore[operator]
+
+
+@pytest.mark.req("ING-13")
+def test_what_the_kernel_holds_when_the_edge_is_told_to_end_is_not_lost(tmp_path: Path) -> None:
+    frames = [each.data for each in emissions(SCENARIO) if each.kind is RADAR]
+    with edge_process(written(tmp_path, "http://127.0.0.1:9/none")) as edge:
+        send_datagrams(edge.address("radar-1"), frames)
+        code, seconds = edge.terminate()
+        assert (code, seconds < 5.0) == (0, True)
+    assert Counter(each.observation_id for each in stored(tmp_path, "radar-1")).total() == len(frames)
+
+
+@pytest.mark.req("DLV-04", "ENV-05", "ING-07")
+def test_killed_and_started_again_every_answered_observation_is_there_exactly_once(tmp_path: Path) -> None:
+    given = list(emissions(SCENARIO))
+    port = free_port(socket.SOCK_STREAM)
+
+    async def run() -> None:
+        archive = Archive()
+        await archive.start()
+        document = written(tmp_path, archive.endpoint, isl_port=port)
+        beacons = BeaconSender(("127.0.0.1", port))
+        sending = asyncio.create_task(beacons.run())
+        frames = sorted(payloads(given, ISL))
+        for half in range(2):
+            with edge_process(document) as edge:
+                archive.publish([each.record for each in given[half::2] if each.record is not None])
+                radar = [each.data for each in given[half::2] if each.kind is RADAR]
+                settled_before = beacons.settled
+                beacons.add(frames[half::2])
+                await asyncio.to_thread(send_datagrams, edge.address("radar-1"), radar)
+                while beacons.settled == settled_before:
+                    await asyncio.sleep(0)
+                edge.kill()
+        with edge_process(document) as edge:
+            await beacons.until_settled()
+            await until(edge, lambda _: len(stored(tmp_path, "optical")) >= records(given))
+            code, _ = await asyncio.to_thread(edge.terminate)
+            assert code == 0
+        sending.cancel()
+        with suppress(asyncio.CancelledError):
+            await sending
+        await archive.stop()
+
+    asyncio.run(run())
+    isl = [each.observation_id for each in stored(tmp_path, "isl")]
+    assert len(isl) == len(set(isl)) == len(payloads(given, ISL))
+    optical = [each.observation_id for each in stored(tmp_path, "optical")]
+    assert len(optical) == len(set(optical)) == records(given)
+    most_sent = Counter(each.data for each in given if each.kind is RADAR)
+    assert max(Counter(each.observation_id for each in stored(tmp_path, "radar-1")).values()) <= max(most_sent.values())
+
+
+@pytest.mark.req("CTL-01")
+def test_a_source_that_has_died_is_told_and_the_others_go_on(tmp_path: Path) -> None:
+    frames = sorted(payloads(list(emissions(SCENARIO)), RADAR))
+    with edge_process(written(tmp_path, "http://127.0.0.1:9/none")) as edge:
+        assert edge.get("/health")[0] == 200
+        with Inbox.open(tmp_path / "logs" / "obs.radar-1", name="obs.radar-1", epoch=2):
+            send_datagrams(edge.address("radar-1"), frames[:1])
+            while edge.get("/health")[0] == 200:
+                pass
+        status, health = edge.get("/health")
+        assert (status, health["status"]) == (503, "failing")
+        assert "HF-502" in health["sources"]["radar-1"]["why"]
+        assert [name for name, source in health["sources"].items() if not source["alive"]] == ["radar-1"]
+        while not edge.logged("source.ended"):
+            pass
+
+
+@pytest.mark.req("ING-16")
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        ('[isl]\nlisten_adr = "127.0.0.1:0"\n[sink]\noutput_dir = "logs"', "Did you mean `listen_addr`?"),
+        ('[isl]\nlisten_addr = "192.0.2.1:1"\n[sink]\noutput_dir = "DIR"', "cannot listen at tcp://192.0.2.1:1"),
+    ],
+)
+def test_an_edge_that_cannot_start_says_why_and_ends(tmp_path: Path, document: str, why: str) -> None:
+    path = tmp_path / "edge.toml"
+    path.write_text(document.replace("DIR", str(tmp_path / "logs")))
+    ended = subprocess.run([sys.executable, "-m", "meridian.sensors", str(path)], capture_output=True, text=True)
+    assert ended.returncode == 2
+    (line,) = ended.stderr.splitlines()
+    assert json.loads(line)["event"] == "edge.refused"
+    assert why in json.loads(line)["why"]
