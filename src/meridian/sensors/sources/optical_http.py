@@ -18,7 +18,7 @@ import aiohttp
 import numpy as np
 
 from holdfast.deliver import RetryPolicy
-from holdfast.deliver.retry import Tries
+from holdfast.flow.retry import Tries
 from meridian.sensors.observation import SourceKind
 from meridian.sensors.optical_record import Unreadable, decode, no_records
 from meridian.sensors.screening import Candidates, Screened
