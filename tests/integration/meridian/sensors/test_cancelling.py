@@ -155,4 +155,4 @@ def test_cancelling_at_any_await_loses_and_repeats_nothing(outside: Outside, kin
         cancelled += was_cancelled
         if not was_cancelled:
             break
-    assert cancelled >= 4, "the way into the log has more awaits than this"
+    assert cancelled >= 2, "there are at least two awaits: for records, and for the disk"
