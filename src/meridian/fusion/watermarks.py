@@ -3,9 +3,9 @@
 A source has come as far as its newest observation, less what its observations may be late. All together have come as
 far as the one that is furthest behind, and nowhere before each of them has been heard. Neither ever goes back.
 
-Two clocks are not trusted. An observation from the future, by the clock of whoever received it, moves its source no
-further than the time it was received. A source that is silent but alive says so in heartbeats, and these move it less
-far than observations would, by a margin: what it sends when it wakes up is not late for having been asleep.
+A clock from the future is not believed: an observation that was made after it was received, by the clock of whoever
+received it, moves its source no further than the time it was received. A source that is silent but alive says in
+heartbeats until when there is nothing to come from it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from meridian.fusion.windows import SECOND, Integers
+from meridian.fusion.windows import Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class Heard:
     """What came from one source in one batch, in nanoseconds since 1970.
 
     :param newest: the newest time of an observation, none from after it was received; nothing if none came.
-    :param alive: the newest heartbeat; nothing if none came.
+    :param quiet: until when a heartbeat says that nothing more is to come; nothing if none came.
     """
 
     newest: int | None = None
-    alive: int | None = None
+    quiet: int | None = None
 
     @classmethod
     def of(cls, observed: Integers, received: Integers, beats: Integers) -> Heard:
@@ -41,11 +41,9 @@ class Watermarks:
     """How far the declared sources have come.
 
     :param lateness: what observations of each source may be late, in nanoseconds; only these sources are waited for.
-    :param margin: how much less a heartbeat says than an observation.
     """
 
     lateness: Mapping[str, int]
-    margin: int = SECOND
     sources: Mapping[str, int] = field(default_factory=dict)
     """How far each source that was heard has come."""
     all: int | None = None
@@ -81,6 +79,5 @@ class Watermarks:
     def _said(self, source: str, news: Heard) -> list[int]:
         if source not in self.lateness:
             raise KeyError(f"{source!r} is not a declared source")
-        late = self.lateness[source]
-        observed = [] if news.newest is None else [news.newest - late]
-        return observed + ([] if news.alive is None else [news.alive - late - self.margin])
+        observed = [] if news.newest is None else [news.newest - self.lateness[source]]
+        return observed if news.quiet is None else [*observed, news.quiet]
