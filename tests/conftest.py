@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.support.notes import NotesPlugin, note
 from tests.support.requirements import RequirementsPlugin
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from tests.support.servers import Bucket
 
 __all__ = ["note"]
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 _RUN = pytest.StashKey[Run]()
 _WORKER_KEY = "holdfast_run"
