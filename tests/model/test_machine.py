@@ -13,7 +13,7 @@ from tests.model.machine import WIDE_OPEN, LedgerMachine
 from tests.model.oracle import Before, check_state
 from tests.model.world import RUNNING, World
 
-LONG = settings(max_examples=150, stateful_step_count=80, deadline=None, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=150, stateful_step_count=80, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.req("M1", "M2", "M3")

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.timeout(300)
 SEARCHING = settings(
     max_examples=3000,
     stateful_step_count=60,
-    deadline=None,
     derandomize=True,
     database=None,
     phases=[Phase.generate],

@@ -88,7 +88,7 @@ def content(store: CheckpointStore) -> dict[str, dict[int, bytes]]:
 
 
 @pytest.mark.parametrize("name", WITHOUT_SERVER)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS)
 def test_a_store_answers_as_dictionaries_would(name: str, steps: list[Commit | Pruning | Reopening]) -> None:
     model = Model()

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.capture.generator import Generator, Pace, order
@@ -37,7 +37,6 @@ def test_every_order_is_a_function_of_its_number() -> None:
     assert {name: last[name] for name in ("n", "customer", "cents")} == order(2500)
 
 
-@settings(deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=4),
     chunk=st.integers(1, 7),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.capture.tailing.recognition import Absent, Heads, Sighting, Verdict, fingerprint_of, judge
@@ -58,7 +58,6 @@ def test_a_file_of_which_nothing_was_captured_is_nobody() -> None:
     assert verdict(seen(OLD), absent(OLD, 0)) is Verdict.NEW
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=4), max_size=12), st.binary(max_size=3))
 def test_heads_that_begin_alike_are_found(heads: list[bytes], head: bytes) -> None:
     found = Heads(heads).starting_with(head)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.capture.tailing.records import Framing, is_pattern
@@ -34,7 +34,6 @@ def _ends(framing: Framing, data: bytes, *, is_all: bool) -> list[bytes]:
 
 
 @ALL
-@settings(deadline=None)
 @given(lines=lines, tail=st.text(max_size=3), cuts=st.lists(st.integers(0, 200), max_size=5))
 def test_lines_are_the_same_wherever_the_reads_end(
     encoding: Encoding, lines: list[str], tail: str, cuts: list[int]
@@ -56,7 +55,6 @@ def test_a_newline_is_one_only_in_its_own_encoding(encoding: Encoding) -> None:
 
 
 @ALL
-@settings(deadline=None)
 @given(records=st.lists(st.lists(st.sampled_from(["a", "", " b", "2x"]), max_size=3), min_size=1, max_size=6))
 def test_a_record_of_several_lines_ends_where_the_next_one_begins(encoding: Encoding, records: list[list[str]]) -> None:
     texts = ["\n".join([f"2026-01-{day:02d} start", *rest]) + "\n" for day, rest in enumerate(records, 1)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.capture.tailing.rest import FIRST_PAUSE, IDLE_LOOKS, LONGEST_PAUSE, Rest, Trouble
@@ -12,7 +12,6 @@ looks = st.lists(st.tuples(st.integers(0, 3), st.floats(0, 3)), max_size=30)
 
 
 @pytest.mark.req("M22")
-@settings(deadline=None)
 @given(looks=looks, idle=st.floats(0, 5))
 def test_the_end_is_believed_only_after_enough_looks_and_time_without_news(
     looks: list[tuple[int, float]], idle: float
@@ -30,7 +29,6 @@ def test_the_end_is_believed_only_after_enough_looks_and_time_without_news(
 
 
 @pytest.mark.req("M22")
-@settings(deadline=None)
 @given(failures=st.integers(0, 60))
 def test_the_pause_doubles_up_to_a_limit_and_there_is_one_only_after_a_failure(failures: int) -> None:
     trouble = Trouble()

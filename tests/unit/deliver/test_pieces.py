@@ -223,7 +223,7 @@ def test_after_a_crash_every_piece_comes_again_under_its_name(world: World, step
 
 
 @pytest.mark.req("K13", "X5")
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.data())
 def test_the_same_way_is_taken_after_every_crash(data: st.DataObject) -> None:
     """Played without threads: lives of random length over what is in the dead letters and with the receiver."""

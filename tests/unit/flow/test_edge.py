@@ -291,7 +291,7 @@ def test_cancelling_at_any_one_step_loses_and_repeats_nothing(victim: str, polic
     pytest.fail("it never came to its end")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     victim=st.sampled_from(["source", "operator", "sink"]),
     sizes=st.lists(st.integers(1, 5), max_size=12),

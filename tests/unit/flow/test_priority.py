@@ -163,7 +163,7 @@ def test_a_sender_that_waits_is_told_when_it_is_closed() -> None:
     run(scenario())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     batches=st.lists(st.lists(st.sampled_from([1, -1]), min_size=1, max_size=6), max_size=12),
     steps=st.lists(st.integers(0, 5), max_size=20),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.log_events import events
 
@@ -15,7 +15,6 @@ from holdfast.model.errors import InvalidAppend
 from holdfast.model.positions import FilePosition, FilesPosition, Fingerprint, Lsn, Seq
 
 
-@settings(deadline=None)
 @given(st.integers(0, 40), st.sets(st.integers(1, 40)), st.integers(1, 9))
 def test_the_chunks_are_the_events_in_order_and_within_the_limit(rows: int, ends: set[int], limit: int) -> None:
     batch = events(rows, ends=ends)
@@ -29,7 +28,6 @@ def test_the_chunks_are_the_events_in_order_and_within_the_limit(rows: int, ends
     assert [int(end) for draft in drafts for end in draft.ends] == sorted(100 + end for end in ends if end <= rows)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 40), st.sets(st.integers(1, 40), min_size=1))
 def test_what_is_behind_the_last_transaction_end_is_in_chunks_of_its_own(rows: int, ends: set[int]) -> None:
     drafts = cut(events(rows, ends=ends), 1, Seq(rows))
@@ -53,7 +51,6 @@ def test_the_last_chunk_has_the_position_of_the_append_and_the_others_that_of_th
     assert [draft.position for draft in drafts] == [Seq(3), Seq(99)]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 40)), min_size=1, max_size=8), st.integers(1, 9))
 def test_every_chunk_has_the_position_after_its_last_event_also_when_files_take_turns(
     runs: list[tuple[int, int]], limit: int

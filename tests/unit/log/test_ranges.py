@@ -59,7 +59,7 @@ def _bytes(log: Log, after: int, end: int) -> int:
     return sum(span.length * rows // span.rows for span, rows in counts if rows > 0)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(logs(), st.data(), st.integers(0, 40), st.integers(0, 200), st.booleans())
 def test_as_the_oracle_says(log: Log, data: st.DataObject, rows: int, nbytes: int, whole: bool) -> None:
     after = data.draw(st.integers(0, log.end))
@@ -67,7 +67,6 @@ def test_as_the_oracle_says(log: Log, data: st.DataObject, rows: int, nbytes: in
     assert next_end(after, iter(log.from_chunk_of(after + 1)), limits) == oracle(log, after, limits)
 
 
-@settings(deadline=None)
 @given(logs(), st.integers(1, 10), st.integers(1, 60))
 def test_reading_on_from_each_end_gives_every_event_once(log: Log, rows: int, nbytes: int) -> None:
     after, seen = 0, []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.log.retention import Forgotten, Item, forgettable
@@ -46,7 +46,6 @@ def test_a_bound_never_overrides_a_reader() -> None:
     assert decided(chunks(90, 90), needed_from=1, keep=Keep(age=timedelta(seconds=1), nbytes=0)) == Forgotten(0, 0)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 100), max_size=6), st.integers(1, 70), st.integers(0, 100), st.integers(0, 700))
 def test_keeping_longer_never_forgets_more(ages: list[int], needed_from: int, age: int, nbytes: int) -> None:
     items = chunks(*sorted(ages, reverse=True))

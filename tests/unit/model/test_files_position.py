@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.model.errors import InvalidPosition
@@ -19,7 +19,6 @@ def at(offset: int) -> FilePosition:
     return FilePosition(Fingerprint("aa", 1), 7, offset)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 9)), min_size=1, max_size=20))
 def test_after_each_row_the_source_stands_where_the_rows_before_it_led(moves: list[tuple[int, int]]) -> None:
     offsets = dict.fromkeys([*(number for number, _ in moves), 9], 7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.model.histogram import BOUNDS, GROWTH, SMALLEST, DurationHistogram
@@ -25,7 +25,6 @@ def filled(values: list[float]) -> DurationHistogram:
 
 
 @pytest.mark.req("K4")
-@settings(deadline=None)
 @given(DURATIONS, st.sampled_from([0, 1, 25, 50, 90, 99, 99.9, 100]))
 def test_a_percentile_is_never_below_the_true_one_and_at_most_one_bucket_above(
     values: list[float], percent: float
@@ -42,7 +41,6 @@ def test_p50_and_p99_are_read_from_a_skewed_distribution() -> None:
     assert histogram.longest == 0.900
 
 
-@settings(deadline=None)
 @given(DURATIONS)
 def test_the_cumulative_counts_are_what_counting_gives(values: list[float]) -> None:
     cumulative = filled(values).cumulative()

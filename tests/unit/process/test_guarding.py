@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.model.errors import InvalidPosition, InvalidStep, Poison, Transient
@@ -51,7 +51,6 @@ def half_all(events: pa.RecordBatch) -> pa.RecordBatch:
 
 @pytest.mark.req("D9", "K9")
 @pytest.mark.parametrize("step", [rows(half), batches(half_all)], ids=["rows", "batches"])
-@settings(deadline=None)
 @given(numbers=st.lists(st.integers(0, 100), max_size=40))
 def test_what_does_not_fail_comes_out_in_order_and_what_fails_is_reported_once(
     step: object, numbers: list[int]

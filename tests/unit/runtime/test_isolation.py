@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.log.values import Range
@@ -59,7 +59,6 @@ RANGES = st.lists(
 
 
 @pytest.mark.req("K9", "G10")
-@settings(deadline=None)
 @given(ranges=RANGES, data=st.data())
 def test_exactly_the_rows_that_fail_alone_are_found_each_once(ranges: Ranges, data: st.DataObject) -> None:
     rows = rows_of(ranges)

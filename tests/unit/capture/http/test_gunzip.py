@@ -6,7 +6,7 @@ import gzip
 import os
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.capture.http.gunzip import Gunzip
@@ -20,7 +20,6 @@ def unpacked(packed: bytes, *, limit: int = 10**6, piece: int = 7) -> bytes:
     return made
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(), min_size=1, max_size=3), st.integers(1, 200))
 def test_whatever_was_packed_comes_out(parts: list[bytes], piece: int) -> None:
     packed = b"".join(map(gzip.compress, parts))

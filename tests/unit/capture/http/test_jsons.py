@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.capture.http import jsons
@@ -21,7 +21,6 @@ ANY_VALUE = st.recursive(
 
 
 @pytest.mark.req("A2")
-@settings(deadline=None)
 @given(st.lists(ANY_VALUE), st.booleans(), SPACE, SPACE)
 def test_an_array_and_lines_hold_the_same_events(
     found: list[object], ascii_only: bool, before: str, after: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.checkpoint.operators.alignment import Alignment, Arrival
@@ -40,7 +40,6 @@ def test_nothing_has_arrived_of_a_snapshot_that_was_not_seen_yet() -> None:
     assert Alignment(["a", "b"]).missing(1) == ("a", "b")
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 5), st.booleans()), max_size=40))
 def test_never_are_all_inputs_held_and_a_snapshot_is_taken_once(events: list[tuple[str, int, bool]]) -> None:
     alignment, taken = Alignment("ab"), list[int]()

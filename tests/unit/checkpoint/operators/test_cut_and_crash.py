@@ -75,7 +75,7 @@ def test_every_stored_state_holds_exactly_the_items_up_to_its_offsets(mode: Snap
 
 
 @pytest.mark.req("K5")
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32), cadence=st.integers(2, 12), steps=st.integers(10, 130))
 def test_in_a_complete_snapshot_each_operator_has_applied_exactly_what_the_one_before_it_had_emitted(
     seed: int, cadence: int, steps: int
@@ -98,7 +98,7 @@ def test_a_crash_at_any_step_changes_no_result(mode: SnapshotMode) -> None:
 
 
 @pytest.mark.req("K5")
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     first=st.lists(st.integers(-9, 9), max_size=25),
     second=st.lists(st.integers(-99, 99), max_size=25),
@@ -124,7 +124,7 @@ def test_per_operator_snapshots_give_the_outputs_of_an_uninterrupted_run_in_its_
 
 
 @pytest.mark.req("K5")
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     first=st.lists(st.integers(1, 99), max_size=25, unique=True),
     seed=st.integers(0, 2**32),

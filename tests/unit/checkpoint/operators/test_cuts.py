@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.checkpoint.operators import FRESH, Graph, Link, ReplayFrom
@@ -55,7 +55,6 @@ def test_a_source_of_two_operators_starts_where_the_one_further_behind_is() -> N
     assert replays(graph, chosen) == {"source": ReplayFrom(30, 31)}
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=60))
 def test_what_was_forgotten_would_never_have_been_chosen(saves: list[tuple[str, int]]) -> None:
     """The operators of a chain advance, none ahead of its upstream, and save; each save forgets by the books."""
@@ -73,7 +72,6 @@ def test_what_was_forgotten_would_never_have_been_chosen(saves: list[tuple[str, 
             assert choose(CHAIN, kept, spare=spare) == choose(CHAIN, everything, spare=spare)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)), max_size=12))
 def test_no_operator_is_ever_started_ahead_of_what_is_applied_behind_it(rows: list[tuple[int, int, int]]) -> None:
     points = {

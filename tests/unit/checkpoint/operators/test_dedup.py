@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.checkpoint.operators.dedup import DedupLimits, InputCut, InputWindow, SparseEntry, Verdict
@@ -25,7 +25,6 @@ def restarted(window: InputWindow, limits: DedupLimits, *, now: float, later: fl
 
 
 @pytest.mark.req("K8")
-@settings(deadline=None)
 @given(SEQS)
 def test_within_its_bounds_it_tells_new_from_repeated_as_a_set_does(seqs: list[int]) -> None:
     window, applied = InputWindow(BOUNDLESS), set[int]()
@@ -37,7 +36,6 @@ def test_within_its_bounds_it_tells_new_from_repeated_as_a_set_does(seqs: list[i
 
 
 @pytest.mark.req("K8")
-@settings(deadline=None)
 @given(NARROW, ARRIVALS)
 def test_nothing_applied_is_admitted_again_however_narrow_the_bounds_and_however_often_it_restarts(
     limits: DedupLimits, arrivals: list[tuple[int, float, bool]]
@@ -55,7 +53,6 @@ def test_nothing_applied_is_admitted_again_however_narrow_the_bounds_and_however
 
 
 @pytest.mark.req("K8")
-@settings(deadline=None)
 @given(NARROW, ARRIVALS)
 def test_it_stays_within_its_bounds_in_size_and_age(
     limits: DedupLimits, arrivals: list[tuple[int, float, bool]]
@@ -70,7 +67,6 @@ def test_it_stays_within_its_bounds_in_size_and_age(
 
 
 @pytest.mark.req("K8")
-@settings(deadline=None)
 @given(SEQS, SEQS)
 def test_a_restart_changes_no_verdict(before: list[int], after: list[int]) -> None:
     window = InputWindow(BOUNDLESS)
@@ -80,7 +76,6 @@ def test_a_restart_changes_no_verdict(before: list[int], after: list[int]) -> No
     assert [again.verdict(seq) for seq in after] == [window.verdict(seq) for seq in after]
 
 
-@settings(deadline=None)
 @given(SEQS)
 def test_the_replay_offset_is_that_of_the_closed_prefix(seqs: list[int]) -> None:
     window = InputWindow(BOUNDLESS)

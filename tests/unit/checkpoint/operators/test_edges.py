@@ -6,7 +6,7 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.operator_flows import settle
 
@@ -69,7 +69,6 @@ def test_an_edge_without_credits_is_refused() -> None:
         Edge[int]("left", credits=0)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from("abc"), max_size=40))
 def test_in_turns_the_order_does_not_depend_on_the_order_of_arrival(arrivals: list[str]) -> None:
     taken, highest, waiting = list[str](), dict.fromkeys("abc", 0), dict.fromkeys("abc", 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.checkpoint.operators.dedup import InputCut, SparseEntry
@@ -22,7 +22,6 @@ SMALL = OperatorSnapshot(Cut("sum", 3, {"left": InputCut(7, {"lsn": "0/7"})}, 9)
 
 
 @pytest.mark.req("K1")
-@settings(deadline=None)
 @given(SNAPSHOT)
 def test_what_is_read_is_what_was_written(snapshot: OperatorSnapshot) -> None:
     again = CODEC.decode(CODEC.encode(snapshot))

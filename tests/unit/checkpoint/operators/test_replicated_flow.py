@@ -179,7 +179,7 @@ def test_a_lost_disk_restarts_every_operator_from_a_pair_that_was_committed(site
 
 @pytest.mark.req("K3", "K5")
 @MODES
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
     cadence=st.integers(2, 9),
