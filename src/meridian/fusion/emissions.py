@@ -26,6 +26,11 @@ class Kind(Enum):
     RETRACT = "retract"
 
 
+def version_of(sequence: int, kind: Kind) -> int:
+    """How far an alert is with a word: what is said under a number comes before its being taken back."""
+    return 2 * sequence + (kind is Kind.RETRACT)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Meeting:
     """A pair of objects in a window, the smaller name first."""

@@ -1,4 +1,4 @@
-"""Where the correlator stands, as bytes: what Spark keeps from one batch to the next.
+"""Evidence and the correlator's state as bytes: what goes from task to task, and from one batch to the next.
 
 Columns are written as they are in memory (NumPy's npz, nothing pickled), so saving costs a copy and no object a row.
 What never changes while a pipeline runs, the catalog and the rules of windows, is not in it: whoever reads says what
@@ -24,9 +24,10 @@ from meridian.fusion.exact import Sums
 from meridian.fusion.judging import Astronomer
 from meridian.fusion.risk import ConjunctionRisk
 from meridian.fusion.tracks import Tracks
-from meridian.fusion.watermarks import Watermarks
+from meridian.fusion.watermarks import Heard, Watermarks
 
 VERSION = 1
+_NEVER = np.iinfo(np.int64).min
 Columns: TypeAlias = Mapping[str, npt.NDArray[np.generic]]
 Fusion: TypeAlias = Correlator[ConjunctionRisk]
 
@@ -50,27 +51,17 @@ class UnknownState(ValueError):
 
 def saved(state: Fusion) -> bytes:
     """The state as bytes; the same state gives the same bytes."""
-    columns = {
-        "version": np.array([VERSION]),
-        **_named("marks", _marks(state.watermarks)),
-        **_named("evidence", _evidence(state.evidence)),
-        **_named("tracks", _tracks(_astronomer(state).tracks)),
-        **_named("said", _said(state.telling)),
-    }
-    written = io.BytesIO()
-    np.savez(written, allow_pickle=False, **columns)
-    return written.getvalue()
+    return _written(
+        marks=_marks(state.watermarks),
+        evidence=_evidence(state.evidence),
+        tracks=_tracks(_astronomer(state).tracks),
+        said=_said(state.telling),
+    )
 
 
 def restored(content: bytes, empty: Fusion) -> Fusion:
     """The state that was saved, on top of one that has seen nothing."""
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            columns = dict(file)
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
-        raise UnknownState(f"{len(content)} bytes are no state of the correlator: {error}") from error
-    if "version" not in columns or columns["version"].tolist() != [VERSION]:
-        raise UnknownState(f"The state is of version {columns.get('version')}, and this reads version {VERSION}.")
+    columns = _read(content)
     return replace(
         empty,
         watermarks=_with_marks(empty.watermarks, _part(columns, "marks")),
@@ -78,6 +69,56 @@ def restored(content: bytes, empty: Fusion) -> Fusion:
         telling=_telling_of(_part(columns, "said")),
         judge=replace(_astronomer(empty), tracks=_tracks_of(_part(columns, "tracks"))),
     )
+
+
+def packed(evidence: Evidence, heard: Mapping[str, Heard]) -> bytes:
+    """What one task has seen, on its way to where everything is added up."""
+    return _written(evidence=_evidence(evidence), heard=_heard(heard))
+
+
+def unpacked(content: bytes) -> tuple[Evidence, dict[str, Heard]]:
+    """What a task has seen."""
+    columns = _read(content)
+    return _evidence_of(_part(columns, "evidence")), _heard_of(_part(columns, "heard"))
+
+
+def _written(**parts: Columns) -> bytes:
+    columns = {f"{part}.{name}": column for part, of in parts.items() for name, column in of.items()}
+    written = io.BytesIO()
+    np.savez(written, allow_pickle=False, version=np.array([VERSION]), **columns)
+    return written.getvalue()
+
+
+def _read(content: bytes) -> Columns:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            columns = dict(file)
+    except (ValueError, OSError, EOFError, BadZipFile) as error:
+        raise UnknownState(f"{len(content)} bytes are no state of the correlator: {error}") from error
+    if "version" not in columns or columns["version"].tolist() != [VERSION]:
+        raise UnknownState(f"The state is of version {columns.get('version')}, and this reads version {VERSION}.")
+    return columns
+
+
+def _heard(heard: Mapping[str, Heard]) -> Columns:
+    return {
+        "sources": np.array(list(heard), np.str_),
+        "newest": np.array([_or_none(news.newest) for news in heard.values()], np.int64),
+        "quiet": np.array([_or_none(news.quiet) for news in heard.values()], np.int64),
+    }
+
+
+def _heard_of(columns: Columns) -> dict[str, Heard]:
+    rows = zip(*(columns[name].tolist() for name in ("sources", "newest", "quiet")), strict=True)
+    return {source: Heard(_if_any(newest), _if_any(quiet)) for source, newest, quiet in rows}
+
+
+def _or_none(time: int | None) -> int:
+    return _NEVER if time is None else time
+
+
+def _if_any(time: int) -> int | None:
+    return None if time == _NEVER else time
 
 
 def _astronomer(state: Fusion) -> Astronomer:
@@ -148,10 +189,6 @@ def _telling_of(columns: Columns) -> Telling[ConjunctionRisk]:
 
 def _values(column: npt.NDArray[np.generic]) -> list[object]:
     return [tuple(value) if isinstance(value, list) else value for value in column.tolist()]
-
-
-def _named(part: str, columns: Columns) -> dict[str, npt.NDArray[np.generic]]:
-    return {f"{part}.{name}": column for name, column in columns.items()}
 
 
 def _part(columns: Columns, part: str) -> dict[str, npt.NDArray[np.generic]]:

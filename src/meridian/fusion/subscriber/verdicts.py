@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from meridian.fusion.emissions import Kind
+from meridian.fusion.emissions import Kind, version_of
 
 
 class Verdict(Enum):
@@ -41,8 +41,8 @@ class Told:
 
     @property
     def version(self) -> int:
-        """How far the alert is with this word: what is said under a number comes before its being taken back."""
-        return 2 * self.sequence + (self.kind is Kind.RETRACT)
+        """How far the alert is with this word."""
+        return version_of(self.sequence, self.kind)
 
 
 def verdict(word: Told, standing: int | None) -> Verdict:
