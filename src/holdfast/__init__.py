@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast.model.lazily import loaded
 
 if TYPE_CHECKING:
-    from holdfast.capture import Follow, Generator, HttpPush, LogFiles, Pace, Stdin
+    from holdfast.capture import Follow, Generator, HttpPush, LogFiles, Pace, Relay, Stdin
     from holdfast.deliver import SinkSpec
     from holdfast.flow.exits import Budget
     from holdfast.ledger import All, Quorum, Required
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from holdfast.sinks import Console, ConsoleForm, Files, Format, Http, HttpBody, Postgres, Sqlite, Upsert
 
 _HOMES = {
-    "holdfast.capture": ("Follow", "Generator", "HttpPush", "LogFiles", "Pace", "Stdin"),
+    "holdfast.capture": ("Follow", "Generator", "HttpPush", "LogFiles", "Pace", "Relay", "Stdin"),
     "holdfast.deliver": ("SinkSpec",),
     "holdfast.ledger": ("All", "Quorum", "Required"),
     "holdfast.log": ("DeadLetterLimits", "Keep", "Overflow"),
@@ -109,6 +109,7 @@ __all__ = [
     "Postgres",
     "Quorum",
     "Quotas",
+    "Relay",
     "Required",
     "SinkSpec",
     "SparkSettings",

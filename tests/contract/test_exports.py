@@ -10,12 +10,12 @@ PUBLIC = {
     "holdfast": """
         Accept All BatchLimits Budget Checkpointing Console ConsoleForm DeadLetterLimits Encoding Files Follow Format
         Generator HoldfastError Http HttpBody HttpPush IsolationLimits Keep LogFiles Overflow Pace Pipeline
-        PipelineStatus Postgres Quorum Quotas Required SinkSpec SparkSettings Sqlite State Stdin Takeover Until Upsert
-        batches filter_rows flatten parse_json parse_logfmt parse_regex parse_text python route rows sql
+        PipelineStatus Postgres Quorum Quotas Relay Required SinkSpec SparkSettings Sqlite State Stdin Takeover Until
+        Upsert batches filter_rows flatten parse_json parse_logfmt parse_regex parse_text python route rows sql
     """,
     "holdfast.model": """
-        BinlogPosition ChangeId Encoding FilePosition FilesPosition Fingerprint GtidSet HoldfastError KafkaOffsets Lsn
-        MysqlPosition Order Position Seq Tsid earliest from_json parse to_json
+        BinlogPosition ChangeId Encoding FilePosition FilesPosition Fingerprint GtidSet HoldfastError KafkaOffsets
+        LogPosition Lsn MysqlPosition Order Position Seq Tsid earliest from_json parse to_json
     """,
     "holdfast.ledger": """
         Acknowledge All Batch Cursors CursorsCodec DeadLetter Decision Gap Lane LaneSpec LaneStart Ledger Phase Policy
@@ -34,7 +34,7 @@ PUBLIC = {
     """,
     "holdfast.capture": """
         Boundary Capture CaptureState CaptureStatus Captured FilesStatus Follow Generator HttpPush Input Intake LogFiles
-        Pace Receiver Reception Source Stdin capture_of
+        Pace Receiver Reception Relay Source Stdin capture_of
     """,
     "holdfast.process": """
         Step applied batches filter_rows fingerprint flatten parse_json parse_logfmt parse_regex parse_text python route

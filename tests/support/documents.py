@@ -65,6 +65,7 @@ HTTP_PUSH = {
     "keys_kept": 1000,
 }
 STDIN = {"type": "stdin", "name": "pipe", "encoding": "latin-1", "max_bytes": "64KiB"}
+RELAY = {"type": "relay", "name": "theirs", "directory": "theirs/inbox"}
 _FULL: dict[str, Any] = {
     "apiVersion": "holdfast/v1",
     "kind": "Pipeline",
@@ -156,7 +157,7 @@ class Spot:
 def several_sources() -> dict[str, Any]:
     """The full document, with a source of each kind."""
     document = copy.deepcopy(FULL)
-    document["spec"]["sources"] = [document["spec"].pop("source"), *copy.deepcopy([LOG_FILES, STDIN, HTTP_PUSH])]
+    document["spec"]["sources"] = [document["spec"].pop("source"), *copy.deepcopy([LOG_FILES, STDIN, HTTP_PUSH, RELAY])]
     return document
 
 

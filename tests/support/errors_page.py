@@ -33,7 +33,6 @@ that were given up.
 NOT_RAISED_BY_US = {
     "Throttled": "Nothing: the batch is sent again when the sink said. If it goes on, give the sink more room.",
     "Poison": "See the rows with `holdfast dlq list`; mend the step or the sink, then `holdfast dlq reprocess`.",
-    "SourceGap": "Find out what the source has deleted; a fresh start of that source is yours to ask for.",
     "RowFailed": "See the rows with `holdfast dlq list`; mend the step, then `holdfast dlq reprocess` them.",
 }
 """What to do about errors that sources, sinks and steps raise, and those that only name the kind of a dead letter."""

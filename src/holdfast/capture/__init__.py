@@ -7,6 +7,7 @@ from holdfast.capture.files import FilesStatus, Follow, LogFiles
 from holdfast.capture.generator import Generator, Pace
 from holdfast.capture.http.source import HttpPush
 from holdfast.capture.reception import Intake, Reception, capture_of
+from holdfast.capture.relay import Relay
 from holdfast.capture.runner import Capture, CaptureState, CaptureStatus
 from holdfast.capture.stdin import Stdin
 
@@ -26,6 +27,7 @@ __all__ = [
     "Pace",
     "Receiver",
     "Reception",
+    "Relay",
     "Source",
     "Stdin",
     "capture_of",

@@ -95,6 +95,7 @@ OTHERWISE: dict[str, object] = {
     **below("spec.sources.1", LOG_FILES),
     **below("spec.sources.2", {"name": "other", "encoding": "utf-8", "max_bytes": "1MiB"}),
     **below("spec.sources.3", HTTP_PUSH),
+    **below("spec.sources.4", {"name": "others", "directory": "others/inbox"}),
     "spec.process.0.sql": "SELECT seq FROM events",
     "spec.process.1.python": "tests.support.documents:text_of",
     "spec.process.2.filter": "seq > 1",
@@ -257,7 +258,7 @@ def test_another_format_or_kind_is_refused(path: Path) -> None:
 
 def test_each_kind_is_an_adapter_of_its_own() -> None:
     plan = load(text_of(several_sources())).plan()
-    assert [source.kind for source in plan.sources] == ["generator", "files", "stdin", "http"]
+    assert [source.kind for source in plan.sources] == ["generator", "files", "stdin", "http", "relay"]
     assert [spec.sink.kind for spec in plan.sinks] == ["files", "sqlite", "postgres", "http", "console"]
 
 

@@ -12,6 +12,7 @@ from holdfast.model.positions import (
     Fingerprint,
     GtidSet,
     KafkaOffsets,
+    LogPosition,
     Lsn,
     MysqlPosition,
     Position,
@@ -82,6 +83,7 @@ CROWDED: dict[str, st.SearchStrategy[Position]] = {
     "file": file_position(st.sampled_from(["aa", "bb"]), st.sampled_from([0, 1, 2]), st.integers(1, 2), few),
     "files": files(few, st.integers(1, 3), file_position(st.just("aa"), st.just(1), st.integers(1, 2), few)),
     "kafka": kafka(st.integers(0, 2), few),
+    "log": st.builds(LogPosition, st.sampled_from(UUIDS), few),
 }
 
 WIDE: dict[str, st.SearchStrategy[Position]] = {
@@ -98,6 +100,7 @@ WIDE: dict[str, st.SearchStrategy[Position]] = {
         file_position(st.binary(min_size=1, max_size=64).map(bytes.hex), int63, int64, int63),
     ),
     "kafka": kafka(int31, int63),
+    "log": st.builds(LogPosition, st.uuids().map(str), int63),
 }
 
 

@@ -10,8 +10,11 @@ from holdfast.config.sources.base import SourceBlock
 from holdfast.config.sources.files import LogFilesBlock
 from holdfast.config.sources.generator import GeneratorBlock
 from holdfast.config.sources.http import HttpPushBlock
+from holdfast.config.sources.relay import RelayBlock
 from holdfast.config.sources.stdin import StdinBlock
 
-AnySource = Annotated[GeneratorBlock | HttpPushBlock | LogFilesBlock | StdinBlock, Field(discriminator="type")]
+AnySource = Annotated[
+    GeneratorBlock | HttpPushBlock | LogFilesBlock | RelayBlock | StdinBlock, Field(discriminator="type")
+]
 
 __all__ = ["AnySource", "SourceBlock"]

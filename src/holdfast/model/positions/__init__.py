@@ -14,6 +14,7 @@ from holdfast.model.positions.gtid import GtidSet, Tsid
 from holdfast.model.positions.intervals import Interval, Intervals
 from holdfast.model.positions.json_value import Json
 from holdfast.model.positions.kafka import KafkaOffsets
+from holdfast.model.positions.log import LogPosition
 from holdfast.model.positions.lsn import Lsn
 from holdfast.model.positions.mysql import MysqlPosition
 from holdfast.model.positions.number import ChangeId, Seq
@@ -29,6 +30,7 @@ __all__ = [
     "Intervals",
     "Json",
     "KafkaOffsets",
+    "LogPosition",
     "Lsn",
     "MysqlPosition",
     "Order",

@@ -15,6 +15,7 @@ from holdfast.model.positions.file import FilePosition
 from holdfast.model.positions.files import FilesPosition
 from holdfast.model.positions.gtid import GtidSet
 from holdfast.model.positions.kafka import KafkaOffsets
+from holdfast.model.positions.log import LogPosition
 from holdfast.model.positions.lsn import Lsn
 from holdfast.model.positions.mysql import MysqlPosition
 from holdfast.model.positions.number import ChangeId, Seq
@@ -38,6 +39,7 @@ KINDS: Mapping[str, type[Position]] = MappingProxyType(
             FilePosition,
             FilesPosition,
             KafkaOffsets,
+            LogPosition,
         )
     }
 )
