@@ -4,7 +4,8 @@ HoldfastError
 └── OrbitError
     ├── InvalidElements          MD-101
     ├── InvalidMessage           MD-102
-    └── PropagationFailed        MD-103
+    ├── PropagationFailed        MD-103
+    └── InvalidEncounter         MD-104
 
 Reading never changes anything, so what was kept is always everything. An error about a text carries the line (from 1,
 or none when the value was not read from a text) and the field in its context.
@@ -35,3 +36,9 @@ class PropagationFailed(OrbitError):
     """Raised when SGP4 has no state for an object at a time, as after its decay."""
 
     code = "MD-103"
+
+
+class InvalidEncounter(OrbitError):
+    """Raised when a probability is asked for an encounter that has none: no size, no relative speed, no covariance."""
+
+    code = "MD-104"

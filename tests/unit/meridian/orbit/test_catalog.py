@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meridian.orbit.catalog import CatalogFile, CatalogForm, read_catalog
@@ -73,6 +73,7 @@ def test_each_bad_row_of_csv_is_refused_alone() -> None:
     assert places(file) == [(3, "INCLINATION"), (4, "columns"), (6, "syntax")]
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=300), st.sampled_from(CatalogForm))
 def test_no_text_does_more_than_be_refused(text: str, form: CatalogForm) -> None:
     assert read_catalog(text, form).elements == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.cdm_text import HEADER, MESSAGE, OBJECT, TRIANGLE, as_xml
 
@@ -47,6 +47,7 @@ def test_what_is_written_is_read_back_equal(text: str) -> None:
     assert read_cdm(write_cdm(message)) == message
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1e9), st.floats(-1e12, 1e12), st.integers(0, 4 * 10**18))
 @pytest.mark.req("ORB-04")
 def test_numbers_and_times_come_back_to_the_last_digit(miss: float, x: float, tca: int) -> None:
@@ -103,6 +104,7 @@ def test_a_wrong_unit_of_what_follows_from_the_states_is_remarked() -> None:
     assert [(remark.line, remark.keyword) for remark in message.remarks] == [(8, "RELATIVE_SPEED")]
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=300))
 def test_no_text_does_more_than_be_refused(text: str) -> None:
     with pytest.raises(InvalidMessage):

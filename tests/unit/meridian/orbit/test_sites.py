@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meridian.orbit.frames import fixed_to_teme
@@ -22,6 +22,7 @@ def test_a_published_position_has_its_latitude_longitude_and_height() -> None:
     assert height == pytest.approx(5_085_220, abs=10)
 
 
+@settings(deadline=None)
 @given(st.floats(-1.57, 1.57), st.floats(-3.14, 3.14), st.floats(-10_000, 5e7))
 @pytest.mark.req("ORB-03")
 def test_every_place_is_found_again(latitude: float, longitude: float, height: float) -> None:

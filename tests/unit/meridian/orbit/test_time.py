@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meridian.orbit.time import format_ccsds, julian, parse_ccsds
@@ -34,6 +34,7 @@ def test_what_is_no_time_is_none(text: str) -> None:
     assert parse_ccsds(text) is None
 
 
+@settings(deadline=None)
 @given(st.integers(-(10**18), 4 * 10**18))
 def test_a_time_that_is_written_is_read_back_to_the_nanosecond(time_ns: int) -> None:
     assert parse_ccsds(format_ccsds(time_ns)) == time_ns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meridian.orbit.elements import Elements
@@ -76,11 +76,13 @@ def test_catalog_numbers_may_begin_with_a_letter(text: str, number: int) -> None
     assert parse_alpha5(format_alpha5(number)) == number
 
 
+@settings(deadline=None)
 @given(st.integers(0, 339_999))
 def test_every_catalog_number_that_fits_is_read_back(number: int) -> None:
     assert parse_alpha5(format_alpha5(number)) == number
 
 
+@settings(deadline=None)
 @given(
     norad=st.integers(0, 339_999),
     epoch=st.integers(-4_000, 30_000),
