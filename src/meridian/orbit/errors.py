@@ -5,7 +5,8 @@ HoldfastError
     ├── InvalidElements          MD-101
     ├── InvalidMessage           MD-102
     ├── PropagationFailed        MD-103
-    └── InvalidEncounter         MD-104
+    ├── InvalidEncounter         MD-104
+    └── InvalidScreening         MD-105
 
 Reading never changes anything, so what was kept is always everything. An error about a text carries the line (from 1,
 or none when the value was not read from a text) and the field in its context.
@@ -42,3 +43,9 @@ class InvalidEncounter(OrbitError):
     """Raised when a probability is asked for an encounter that has none: no size, no relative speed, no covariance."""
 
     code = "MD-104"
+
+
+class InvalidScreening(OrbitError):
+    """Raised when a screening cannot be carried out: a horizon, a threshold or a step that is not positive."""
+
+    code = "MD-105"

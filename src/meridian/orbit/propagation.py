@@ -16,7 +16,7 @@ from sgp4.api import SGP4_ERRORS, WGS72, Satrec, SatrecArray
 
 from meridian.orbit.elements import Elements
 from meridian.orbit.errors import PropagationFailed
-from meridian.orbit.time import Times, format_ccsds, julian
+from meridian.orbit.time import JULIAN_UNIX_EPOCH, NS_PER_DAY, Times, format_ccsds, julian
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +64,14 @@ class Propagator:
         """The same as SGP4 gives it, codes and kilometres, for inner loops."""
         codes, position, velocity = self._array.sgp4(*julian(times_ns))
         return codes, position, velocity
+
+    def relative_km(self, first: int, second: int, time_ns: int) -> tuple[Floats, Floats]:
+        """Position and velocity of one object seen from another, for inner loops; not numbers where there are none."""
+        day, rest = divmod(time_ns, NS_PER_DAY)
+        date = day + JULIAN_UNIX_EPOCH, rest / NS_PER_DAY
+        _, position, velocity = self._records[first].sgp4(*date)
+        _, other_position, other_velocity = self._records[second].sgp4(*date)
+        return np.subtract(other_position, position), np.subtract(other_velocity, velocity)
 
     def of_one(self, index: int, times_ns: Times) -> States:
         """One object at many times; the first axis has length 1."""

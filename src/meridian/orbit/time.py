@@ -17,7 +17,7 @@ Times = NDArray[np.int64]
 NS_PER_SECOND = 1_000_000_000
 NS_PER_DAY = 86_400 * NS_PER_SECOND
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_JULIAN_UNIX_EPOCH = 2_440_587.5
+JULIAN_UNIX_EPOCH = 2_440_587.5
 _CCSDS = re.compile(
     r"(?P<year>\d{4})-(?:(?P<month>\d\d)-(?P<day>\d\d)|(?P<day_of_year>\d{3}))"
     r"T(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:\.(?P<fraction>\d{1,9}))?Z?"
@@ -70,4 +70,4 @@ def calendar(time_ns: int) -> datetime:
 def julian(times_ns: Times) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Julian dates as SGP4 takes them: the midnight before, and the fraction of the day, which keeps full precision."""
     days, rest = np.divmod(np.asarray(times_ns, dtype=np.int64), NS_PER_DAY)
-    return days + _JULIAN_UNIX_EPOCH, rest / NS_PER_DAY
+    return days + JULIAN_UNIX_EPOCH, rest / NS_PER_DAY

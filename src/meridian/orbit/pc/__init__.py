@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from meridian.orbit.pc.assessment import Assessment, Remedy, Violation, assess
-from meridian.orbit.pc.curved import CurvedProbability, Span, curved
 from meridian.orbit.pc.encounter import Encounter, EncounterPlane, encounter_of, plane_of
-from meridian.orbit.pc.monte_carlo import SampledProbability, monte_carlo
+from meridian.orbit.pc.entries import CurvedProbability, Span, curved
 from meridian.orbit.pc.planar import (
     ChanProbability,
     MaximumProbability,
@@ -14,6 +13,7 @@ from meridian.orbit.pc.planar import (
     maximum,
     maximum_without_covariance,
 )
+from meridian.orbit.pc.sampling import SampledProbability, monte_carlo
 
 __all__ = [
     "Assessment",

@@ -13,8 +13,8 @@ from enum import StrEnum
 import numpy as np
 from scipy.special import erfcinv
 
-from meridian.orbit.pc.curved import CurvedProbability, curved
 from meridian.orbit.pc.encounter import Encounter, plane_of, remedied
+from meridian.orbit.pc.entries import CurvedProbability, curved
 from meridian.orbit.pc.overlap import orbits_of
 from meridian.orbit.pc.planar import foster
 

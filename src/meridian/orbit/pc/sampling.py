@@ -13,8 +13,8 @@ from scipy.stats import beta
 
 from meridian.orbit import equinoctial
 from meridian.orbit.frames import Floats
-from meridian.orbit.pc.curved import Span
 from meridian.orbit.pc.encounter import Encounter
+from meridian.orbit.pc.entries import Span
 from meridian.orbit.pc.overlap import Orbit, orbits_of
 
 _REFINEMENTS = 4
