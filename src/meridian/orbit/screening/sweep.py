@@ -1,8 +1,9 @@
 """Looks through a part of the horizon for pairs that may come close: states on a grid, near pairs, straight lines.
 
-Between SGP4's states a cubic through positions and velocities is off by about 5 m after two minutes, and two objects
-that are near enough to meet within half a step move against each other in a line that bends by less than `_BEND_KM`. So
-what is passed on holds every approach below the threshold; the refinement, with SGP4 itself, decides.
+Between SGP4's states a cubic through positions and velocities is off by about 5 m after two minutes, and the line in
+which two objects near enough to meet within half a step move against each other bends by no more than the gradient of
+gravity makes it. With both added to the threshold, what is passed on holds every approach below it; the refinement,
+with SGP4 itself, decides.
 """
 
 from __future__ import annotations
@@ -17,9 +18,13 @@ from meridian.orbit.frames import Floats
 from meridian.orbit.propagation import Propagator
 from meridian.orbit.time import NS_PER_SECOND
 
-_BEND_KM = 0.15
+_OFF_THE_CUBIC_KM = 0.05
+_GRADIENT_PER_S2 = 2.7e-6
+"""Twice the Earth's gravitational parameter over the cube of the lowest orbit's radius."""
 _ORDINARY_KM_S = 7.8
 """Few objects are faster; they are looked for apart, with a wider reach."""
+_FASTEST_KM_S = 8.0
+"""In a low orbit, where lines bend most."""
 Indices = NDArray[np.intp]
 
 
@@ -52,6 +57,16 @@ class Grid:
     def half_s(self) -> float:
         """Half a step, and a little more, so that nothing falls between two."""
         return 0.5 * self.step_ns / NS_PER_SECOND + 0.05
+
+    def reach_km(self, speed_km_s: float) -> float:
+        """How far apart two objects of a speed may be that meet within half a step."""
+        return self.bent_km + 2.0 * speed_km_s * self.half_s
+
+    @property
+    def bent_km(self) -> float:
+        """The threshold, with what a straight line may be wrong by: a third of the gradient over the whole way."""
+        way = 2.0 * _FASTEST_KM_S * self.half_s
+        return self.threshold_km + _OFF_THE_CUBIC_KM + _GRADIENT_PER_S2 / 3.0 * way * self.half_s**2
 
 
 def sweep(propagator: Propagator, asked: NDArray[np.bool_], grid: Grid, part: Part) -> Candidates:
@@ -108,14 +123,14 @@ def _near(position: Floats, velocity: Floats, asked: NDArray[np.bool_], grid: Gr
     closing = np.einsum("ij,ij->i", apart, speed)
     when = np.clip(-closing / np.maximum(fast, 1e-12), -grid.half_s, grid.half_s)
     distance = np.einsum("ij,ij->i", apart, apart) + when * (2.0 * closing + when * fast)
-    kept = distance < (grid.threshold_km + _BEND_KM) ** 2
+    kept = distance < grid.bent_km**2
     return _once(first[kept], second[kept], len(position))
 
 
 def _pairs(position: Floats, velocity: Floats, asked: NDArray[np.bool_], grid: Grid) -> tuple[Indices, Indices]:
     speed = np.sqrt(np.einsum("ij,ij->i", velocity, velocity))
     tree = cKDTree(position, leafsize=24, balanced_tree=False, compact_nodes=False)
-    reach = grid.threshold_km + _BEND_KM + 2.0 * _ORDINARY_KM_S * grid.half_s
+    reach = grid.reach_km(_ORDINARY_KM_S)
     quick = np.flatnonzero(speed > _ORDINARY_KM_S)
     if asked.all():
         pairs = tree.query_pairs(reach, output_type="ndarray")
@@ -123,8 +138,7 @@ def _pairs(position: Floats, velocity: Floats, asked: NDArray[np.bool_], grid: G
     else:
         both = _across(tree, position, np.flatnonzero(asked), reach)
     if len(quick):
-        wide = grid.threshold_km + _BEND_KM + 2.0 * float(speed.max()) * grid.half_s
-        more = _across(tree, position, quick, wide)
+        more = _across(tree, position, quick, grid.reach_km(float(speed.max())))
         wanted = asked[more[0]] | asked[more[1]]
         both = [np.concatenate([old, new[wanted]]) for old, new in zip(both, more, strict=True)]
     return both[0], both[1]

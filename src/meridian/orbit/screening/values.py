@@ -19,7 +19,7 @@ class Screening:
     start_ns: int
     end_ns: int
     threshold_m: float
-    step_s: float = 20.0
+    step_s: float = 40.0
     node_s: float = 120.0
     processes: int = 2
 
