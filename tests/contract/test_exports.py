@@ -49,13 +49,14 @@ PUBLIC = {
         Trimmed Where clip entry_id part_name read_chunk read_part write_part
     """,
     "holdfast.flow": """
-        AllOk Always Backpressure Breaker BreakerPolicy BreakerState Budget BudgetExhausted BuiltGraph
-        BurstProfile ByPriority Channel Classifier CopyToAll Crashed CreditEdge Credits DeadLetters Decision
-        Declared Discardable Dropped Edge EdgePlan EdgeSpec EdgeStats Exit FOR_SINKS FOR_STATEFUL FOR_STATELESS
-        FROM_SOURCE FlowPolicy GraphEvent GraphHealth Inlet Loan Metric Never OperatorGraph OperatorHealth
-        OperatorState Outcome Outlet Permanent Permit Priority PriorityEdge RestartPolicy RetryPolicy Retrying
-        Role SERVICE Sender Sends Shed Stop Supervision SystemTimer TO_DEADLINE TO_EXPORT TO_STATE Takes Through
-        Timed Timer Transient Tries Verdict Vertex by_type decide merge
+        AllOk Always Backpressure Bottleneck Breaker BreakerPolicy BreakerState Budget BudgetExhausted
+        BuiltGraph BurstProfile ByPriority Channel Classifier CopyToAll Crashed CreditEdge Credits DeadLetters
+        Decision Declared Discardable Dropped Edge EdgePlan EdgeSpec EdgeStats EwmaRate Exit FOR_SINKS
+        FOR_STATEFUL FOR_STATELESS FROM_SOURCE Finding FindingKind FlowPolicy GraphEvent GraphHealth Inlet Loan
+        Metric Never OccupancySample OperatorGraph OperatorHealth OperatorState Outcome Outlet Permanent Permit
+        Priority PriorityEdge RestartPolicy RetryPolicy Retrying Role SERVICE Sampler Sender Sends Shed Stop
+        Supervision SystemTimer TO_DEADLINE TO_EXPORT TO_STATE Takes Through Timed Timer Transient Tries Verdict
+        Vertex audit by_type decide find_bottleneck gradient merge require_clean suspicions
     """,
     "holdfast.deliver": """
         BreakerPolicy BreakerState Clock Delivery DeliveryPhase DeliverySettings DeliveryStatus GoingBack LaneIdentity

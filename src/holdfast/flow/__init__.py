@@ -12,6 +12,8 @@ from holdfast.model.lazily import loaded
 
 if TYPE_CHECKING:
     from holdfast.flow.attempts import Classifier, Discardable, Permanent, Retrying, Transient, Verdict, by_type
+    from holdfast.flow.auditing import Finding, FindingKind, audit, require_clean, suspicions
+    from holdfast.flow.bottleneck import Bottleneck, OccupancySample, find_bottleneck, gradient
     from holdfast.flow.breaker import SERVICE, Breaker, BreakerPolicy, BreakerState, Permit
     from holdfast.flow.channel import Channel
     from holdfast.flow.credits import CreditEdge, Loan, Sender
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from holdfast.flow.retry import RetryPolicy, Tries
     from holdfast.flow.routing import CopyToAll, merge
     from holdfast.flow.running import BuiltGraph
+    from holdfast.flow.sampling import EwmaRate, Sampler
     from holdfast.flow.shape import Declared, EdgeSpec, Role, Supervision, Vertex
     from holdfast.flow.stop import Stop
     from holdfast.flow.timer import SystemTimer, Timer
@@ -64,6 +67,19 @@ _HOMES = {
         "Transient",
         "Verdict",
         "by_type",
+    ),
+    "holdfast.flow.auditing": (
+        "Finding",
+        "FindingKind",
+        "audit",
+        "require_clean",
+        "suspicions",
+    ),
+    "holdfast.flow.bottleneck": (
+        "Bottleneck",
+        "OccupancySample",
+        "find_bottleneck",
+        "gradient",
     ),
     "holdfast.flow.breaker": (
         "SERVICE",
@@ -142,6 +158,10 @@ _HOMES = {
         "merge",
     ),
     "holdfast.flow.running": ("BuiltGraph",),
+    "holdfast.flow.sampling": (
+        "EwmaRate",
+        "Sampler",
+    ),
     "holdfast.flow.shape": (
         "Declared",
         "EdgeSpec",
@@ -168,6 +188,7 @@ __all__ = [
     "AllOk",
     "Always",
     "Backpressure",
+    "Bottleneck",
     "Breaker",
     "BreakerPolicy",
     "BreakerState",
@@ -191,7 +212,10 @@ __all__ = [
     "EdgePlan",
     "EdgeSpec",
     "EdgeStats",
+    "EwmaRate",
     "Exit",
+    "Finding",
+    "FindingKind",
     "FlowPolicy",
     "GraphEvent",
     "GraphHealth",
@@ -199,6 +223,7 @@ __all__ = [
     "Loan",
     "Metric",
     "Never",
+    "OccupancySample",
     "OperatorGraph",
     "OperatorHealth",
     "OperatorState",
@@ -212,6 +237,7 @@ __all__ = [
     "RetryPolicy",
     "Retrying",
     "Role",
+    "Sampler",
     "Sender",
     "Sends",
     "Shed",
@@ -226,9 +252,14 @@ __all__ = [
     "Tries",
     "Verdict",
     "Vertex",
+    "audit",
     "by_type",
     "decide",
+    "find_bottleneck",
+    "gradient",
     "merge",
+    "require_clean",
+    "suspicions",
 ]
 
 __getattr__ = loaded(__name__, _HOMES)

@@ -17,7 +17,8 @@ from holdfast.flow.exits import Decision, Exit, decide, recent
 from holdfast.flow.health import GraphHealth, metrics_of
 from holdfast.flow.outcome import AllOk, BudgetExhausted, Crashed, Outcome
 from holdfast.flow.runner import Runner
-from holdfast.flow.shape import Ends, order_of
+from holdfast.flow.sampling import Sampler
+from holdfast.flow.shape import Ends, Role, order_of
 from holdfast.flow.stop import Stop
 from holdfast.flow.telling import tell
 
@@ -85,6 +86,20 @@ class BuiltGraph:
     def metrics(self) -> tuple[Metric, ...]:
         """The figures of operators and edges."""
         return metrics_of(self.health(), self.stats())
+
+    def sampler(self, *, every: float = 0.1, keep: float = 30.0) -> Sampler:
+        """Looks at the edges while it runs; whoever wants that runs it beside the graph."""
+        edges = sorted(self.declared.edges, key=lambda edge: self.order.index(edge.downstream))
+        return Sampler(
+            self.stats,
+            consumers={edge.name: edge.downstream for edge in edges},
+            sources={
+                edge.upstream: edge.name for edge in edges if self.declared.vertex(edge.upstream).role is Role.SOURCE
+            },
+            timer=self._timer,
+            every=every,
+            keep=keep,
+        )
 
     # Supervision
 

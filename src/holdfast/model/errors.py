@@ -99,7 +99,8 @@ HoldfastError
 │   ├── EdgeClosed               HF-853
 │   ├── BatchTooLarge            HF-854
 │   ├── RetriesExhausted         HF-855
-│   └── PermanentFailure         HF-856
+│   ├── PermanentFailure         HF-856
+│   └── AuditFailed              HF-857
 ├── DocumentError
 │   ├── InvalidDocument          HF-901
 │   └── DocumentUnreadable       HF-902
@@ -716,6 +717,12 @@ class PermanentFailure(FlowError):
     """Raised when a call failed in a way that trying again cannot mend, or that nobody classified."""
 
     code = "HF-856"
+
+
+class AuditFailed(FlowError):
+    """Raised when a graph could lose events or grow without bound where nobody has decided it."""
+
+    code = "HF-857"
 
 
 class DocumentError(HoldfastError):
