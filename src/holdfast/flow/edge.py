@@ -69,8 +69,11 @@ class Edge(Channel[T]):
         self._place(batch)
 
     async def _has_room_in_time(self, items: int, source: str) -> bool:
+        if not isinstance(self.policy, Timed):
+            await self._turns.wait(items, source)
+            return True
         try:
-            async with asyncio.timeout(self.policy.deadline if isinstance(self.policy, Timed) else None):
+            async with asyncio.timeout(self.policy.deadline):
                 await self._turns.wait(items, source)
         except TimeoutError:
             return False
