@@ -29,8 +29,8 @@ PUBLIC = {
         recover recovery_path_total repair
     """,
     "holdfast.checkpoint.operators": """
-        FRESH Buffer DedupLimits Flow FlowSettings Graph HearsOfCompletion Item Link Offset Operator Recovery
-        ReplayFrom SnapshotMode Source Status Timer
+        FRESH Buffer DedupLimits Flow FlowSettings Graph HearsOfCompletion Item Keepable Link Offset Operator Recovery
+        ReplayFrom SnapshotMode Source StateKeeper Status Timer
     """,
     "holdfast.capture": """
         Boundary Capture CaptureState CaptureStatus Captured FilesStatus Follow Generator HttpPush Input Intake LogFiles

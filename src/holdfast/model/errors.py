@@ -358,7 +358,7 @@ class StoreClosed(CheckpointError):
 
 
 class InvalidFlow(CheckpointError):
-    """Raised when a flow of operators cannot run: a cycle, two links of one name, a missing operator, no credit."""
+    """Raised when a flow of operators cannot run: a cycle, two links of one name, a missing operator, a torn state."""
 
     code = "HF-316"
 

@@ -6,6 +6,7 @@ from holdfast.checkpoint.operators.flow import Flow, FlowSettings
 from holdfast.checkpoint.operators.graph import Graph, Link
 from holdfast.checkpoint.operators.health import Status
 from holdfast.checkpoint.operators.items import Buffer, HearsOfCompletion, Item, Offset, Operator, Source
+from holdfast.checkpoint.operators.keeping import Keepable, StateKeeper
 from holdfast.checkpoint.operators.recovery import Recovery
 from holdfast.checkpoint.operators.snapshot import SnapshotMode
 from holdfast.flow.timer import Timer
@@ -19,6 +20,7 @@ __all__ = [
     "Graph",
     "HearsOfCompletion",
     "Item",
+    "Keepable",
     "Link",
     "Offset",
     "Operator",
@@ -26,6 +28,7 @@ __all__ = [
     "ReplayFrom",
     "SnapshotMode",
     "Source",
+    "StateKeeper",
     "Status",
     "Timer",
 ]
