@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from holdfast.flow.breaker import Breaker, BreakerState, Permit
+from holdfast.flow.health import Metric
 from holdfast.flow.retry import RetryPolicy, Tries
 from holdfast.model.errors import PermanentFailure, RetriesExhausted
 
@@ -93,6 +94,16 @@ class Retrying:
     def breaker_state(self) -> BreakerState:
         """What the breaker lets through now; one that is not there lets all through."""
         return BreakerState.CLOSED if self._breaker is None else self._breaker.state(self._timer.monotonic())
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """The figures of the calls; the state of the breaker is 0 when closed, 1 when open, 2 when half-open."""
+        labels = {"operator": self.operator}
+        state = tuple(BreakerState).index(self.breaker_state)
+        return (
+            Metric("retry_attempts_total", self.retries, labels),
+            Metric("operator_discards_total", self.discards, labels),
+            Metric("circuit_breaker_state", state, {"breaker": self.operator}),
+        )
 
     async def call(self, work: Callable[[], Awaitable[T]]) -> T | None:
         """What `work` returned, at the first attempt that succeeds; None when it was discarded.

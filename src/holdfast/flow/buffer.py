@@ -40,6 +40,11 @@ class Buffer(Generic[T]):
         """Items that fit now."""
         return self.capacity - self.accepted + self.handled
 
+    @property
+    def fullness(self) -> float:
+        """The share of the capacity that is taken."""
+        return self.occupancy / self.capacity
+
     def __bool__(self) -> bool:
         return bool(self._batches)
 

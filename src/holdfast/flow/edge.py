@@ -115,6 +115,7 @@ class Edge(Channel[T]):
             high_water=buffer.high_water,
             accepted=buffer.accepted,
             handled=buffer.handled,
+            fullness=1.0 if self._turns else buffer.fullness,
             drops=(Dropped(self.policy.name, None, self._drops.count),),
         )
 

@@ -90,9 +90,12 @@ class EdgeStats:
     high_water: int
     accepted: int
     handled: int
+    fullness: float
+    """The share of its tightest room that is taken; all of it while somebody waits, for whom what is left is too
+    little."""
     drops: tuple[Dropped, ...] = ()
 
     @property
-    def fullness(self) -> float:
-        """The share of the capacity that is taken."""
-        return self.occupancy / self.capacity
+    def dropped(self) -> int:
+        """Items that were not taken, whatever their priority."""
+        return sum(drop.items for drop in self.drops)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from traceback import format_exception
 from typing import TYPE_CHECKING
 
 from holdfast.flow.exits import Exit
@@ -25,6 +26,7 @@ class Runner:
         self.failures: tuple[float, ...] = ()
         self.exit: Exit | None = None
         self.error = ""
+        self.traceback = ""
         self.is_aborted = False
 
     def start(self, now: float) -> asyncio.Task[None]:
@@ -45,7 +47,7 @@ class Runner:
             self.error = "" if self.is_aborted else "it cancelled itself"
             return Exit.ABORTED if self.is_aborted else Exit.CRASHED
         error = task.exception()
-        self.error = text_of(error)
+        self.error, self.traceback = text_of(error), "".join(format_exception(error)) if error else ""
         outputs = frozenset(edge.name for edge in self.ends.outputs)
         return exit_of(error, expects=self.vertex.supervision.expects, outputs=outputs)
 

@@ -124,7 +124,7 @@ class BuiltGraph:
                 self._tell("budget-exhausted", runner, logging.ERROR, restarts=runner.restarts, error=runner.error)
                 self._escalate(runner, exit_, BudgetExhausted(runner.vertex.name, runner.error))
             case Decision.ESCALATE:
-                self._tell("escalate", runner, logging.ERROR, error=runner.error)
+                self._tell("escalate", runner, logging.ERROR, error=runner.error, traceback=runner.traceback)
                 self._escalate(runner, exit_, Crashed(runner.vertex.name, runner.error))
 
     def _leave(self, runner: Runner, exit_: Exit) -> None:

@@ -62,6 +62,7 @@ class Sampler:
         self._sources = sources
         now = timer.monotonic()
         self._rates = {edge.edge: EwmaRate(now, edge.accepted) for edge in stats()}
+        self._dropped = {edge.edge: edge.dropped for edge in stats()}
 
     async def run(self) -> None:
         """Sample until it is cancelled."""
@@ -72,9 +73,14 @@ class Sampler:
     def sample(self) -> None:
         """Look once."""
         now, stats = self._timer.monotonic(), self._stats()
-        self._samples.append(OccupancySample(now, {edge.edge: edge.fullness for edge in stats}))
+        self._samples.append(OccupancySample(now, {edge.edge: self._fullness(edge) for edge in stats}))
         for edge in stats:
             self._rates[edge.edge].update(now, edge.accepted)
+            self._dropped[edge.edge] = edge.dropped
+
+    def _fullness(self, edge: EdgeStats) -> float:
+        """One that dropped something since the last look was full in between."""
+        return 1.0 if edge.dropped > self._dropped[edge.edge] else edge.fullness
 
     @property
     def samples(self) -> tuple[OccupancySample, ...]:

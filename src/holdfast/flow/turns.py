@@ -33,6 +33,10 @@ class Turns:
         self._rotation: dict[str, deque[_Waiter]] = {}
         """The sources that have somebody waiting, the next one first."""
 
+    def __bool__(self) -> bool:
+        """Whether somebody waits."""
+        return bool(self._rotation)
+
     def is_free(self, items: int) -> bool:
         """Whether so many items may go in now, before nobody who waits."""
         return not self._rotation and items <= self._room()

@@ -188,3 +188,20 @@ def test_an_outage_of_30_seconds_is_survived_without_giving_up() -> None:
 )
 def test_a_classifier_by_type_goes_by_its_lists(error: Exception, verdict: Verdict) -> None:
     assert by_type(transient=(OSError,), discardable=(UnicodeError,))(error) == verdict
+
+
+@pytest.mark.req("CTL-02")
+@pytest.mark.parametrize(("passed", "state"), [(None, 0), (1.0, 1), (31.0, 2)], ids=["closed", "open", "half-open"])
+def test_the_figures_tell_retries_discards_and_the_state_of_the_breaker(passed: float | None, state: int) -> None:
+    async def scenario() -> dict[str, float]:
+        breaker = Breaker(SERVICE)
+        calls = retrying(breaker=breaker)
+        await calls.call(Service(LOST, UnicodeError("malformed")))
+        if passed is not None:
+            breaker.trip(asyncio.get_running_loop().time())
+            await asyncio.sleep(passed)
+        assert all("optical" in figure.labels.values() for figure in calls.metrics())
+        return {figure.name: figure.value for figure in calls.metrics()}
+
+    figures = run_virtually(scenario())
+    assert figures == {"retry_attempts_total": 1, "operator_discards_total": 1, "circuit_breaker_state": state}

@@ -11,12 +11,15 @@ from tests.support.virtual_time import LoopTimer, run_virtually
 from holdfast.flow import (
     Backpressure,
     Bottleneck,
+    Edge,
     EdgePlan,
     EwmaRate,
     Inlet,
     OccupancySample,
     OperatorGraph,
     Outlet,
+    Sampler,
+    Shed,
     Stop,
     find_bottleneck,
     gradient,
@@ -110,6 +113,21 @@ def test_a_stage_that_is_made_slow_is_named_within_30_seconds() -> None:
     assert after is not None
     assert (after.edge, after.operator) == ("first -> slow", "slow")
     assert rate == pytest.approx(100 * (1 - 2.718281828 ** (-60 / 30)), rel=0.02)
+
+
+@pytest.mark.req("FLW-11")
+def test_an_edge_that_dropped_since_the_last_look_was_full() -> None:
+    async def scenario() -> list[float]:
+        edge = Edge[int]("e", 10, Shed("a test"))
+        sampler = Sampler(lambda: [edge.stats()], consumers={"e": "sink"}, sources={}, timer=LoopTimer())
+        for items in (5, 17, 3):
+            await edge.send(range(items))
+            await edge.take()
+            edge.handled()
+            sampler.sample()
+        return [sample.fullness["e"] for sample in sampler.samples]
+
+    assert run_virtually(scenario()) == [0.0, 1.0, 0.0]
 
 
 @pytest.mark.req("CTL-02")

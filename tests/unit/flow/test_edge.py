@@ -217,6 +217,22 @@ class TestClosing:
         run_virtually(scenario())
 
 
+def test_an_edge_on_which_somebody_waits_is_full_whatever_room_is_left() -> None:
+    async def scenario() -> list[float]:
+        edge, seen = Edge[int]("e", 10, WAIT), []
+        await edge.send(range(6))
+        seen.append(edge.stats().fullness)
+        waiting = asyncio.create_task(edge.send(range(6)))
+        await asyncio.sleep(0)
+        seen.append(edge.stats().fullness)
+        await edge.take()
+        edge.handled()
+        await waiting
+        return [*seen, edge.stats().fullness]
+
+    assert run_virtually(scenario()) == [0.6, 1.0, 0.6]
+
+
 def test_the_counters_are_those_of_the_items() -> None:
     async def scenario() -> None:
         edge = Edge[int]("e", 10, WAIT)

@@ -137,6 +137,16 @@ def test_decisions_and_drops_are_counted_by_priority() -> None:
     run(scenario())
 
 
+@pytest.mark.parametrize(("batch", "fullness"), [(high(15), 0.5), (low(5), 0.5), ([*high(3), *low(8)], 0.8)])
+def test_it_is_as_full_as_the_fuller_of_its_rooms(batch: list[int], fullness: float) -> None:
+    async def scenario() -> float:
+        lanes = edge(40)
+        await lanes.send(batch)
+        return lanes.stats().fullness
+
+    assert run(scenario()) == fullness
+
+
 def test_a_batch_of_low_priority_in_hand_is_not_exchanged_for_a_high_one() -> None:
     async def scenario() -> None:
         lanes = edge()

@@ -465,6 +465,12 @@ class TestTelling:
             ("middle", type(error).__name__)
         ]
 
+    @pytest.mark.req("ORC-09", "ORC-15")
+    def test_a_crash_is_told_with_the_place_it_happened_at(self, caplog: pytest.LogCaptureFixture) -> None:
+        Case(Failing(KeyError("defect"))).run()
+        (line,) = [line for line in lines(caplog) if line["event"] == "escalate"]
+        assert "raise self._errors.pop(0)" in str(line["traceback"])
+
     @pytest.mark.req("CTL-01")
     def test_health_names_what_ended_though_it_should_run(self) -> None:
         case = Case(Failing(KeyError("defect")))
