@@ -65,7 +65,6 @@ class Edge(Channel[T]):
                 self._give_up(batch)
                 return
             self._refuse_when_closed()
-        self._drops.took()
         self._place(batch)
 
     async def _has_room_in_time(self, items: int, source: str) -> bool:
@@ -84,8 +83,6 @@ class Edge(Channel[T]):
         if fitting < len(batch):
             self._drops.dropped(len(batch) - fitting)
             batch = batch[:fitting]
-        else:
-            self._drops.took()
         self._place(batch)
 
     def _give_up(self, batch: Sequence[T]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)
+
+STRETCH = 128
+"""Items that a receiver handles before it lets the others go on."""
 
 DeadLetters: TypeAlias = Callable[[str, Sequence[T]], None]
 """Given the edge and a batch that had no room in time. It is responsible for the batch once it has returned."""
@@ -48,13 +52,18 @@ class Receives(Protocol[T_co]):
 
 
 class Batches(Generic[T]):
-    """The batches of an edge; asking for the next one says that the one before is handled."""
+    """The batches of an edge; asking for the next one says that the one before is handled.
 
-    __slots__ = ("_edge", "_has_one")
+    Now and then it lets the others go on. Without that an operator that always finds a batch, and room for what it
+    sends, would fill an edge that sheds before its receiver had a chance.
+    """
+
+    __slots__ = ("_edge", "_has_one", "_since_rest")
 
     def __init__(self, edge: Receives[T]) -> None:
         self._edge = edge
         self._has_one = False
+        self._since_rest = 0
 
     def __aiter__(self) -> Batches[T]:
         return self
@@ -63,9 +72,13 @@ class Batches(Generic[T]):
         if self._has_one:
             self._has_one = False
             self._edge.handled()
+        if self._since_rest >= STRETCH:
+            self._since_rest = 0
+            await asyncio.sleep(0)
         batch = await self._edge.take()
         if batch is None:
             raise StopAsyncIteration
+        self._since_rest += len(batch)
         self._has_one = True
         return batch
 

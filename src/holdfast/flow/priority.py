@@ -65,8 +65,6 @@ class PriorityEdge(Channel[T]):
             self._low.put(low[:fitting])
         if fitting < len(low):
             self._drops.dropped(len(low) - fitting)
-        else:
-            self._drops.took()
 
     def handled(self) -> None:
         """The batch that was taken is done with: its room is free."""

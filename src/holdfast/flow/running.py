@@ -156,8 +156,9 @@ class BuiltGraph:
 
     def _outcome(self) -> Outcome:
         left = {edge.edge: edge.occupancy for edge in self.stats() if edge.occupancy}
+        dropped = {edge.edge: edge.dropped for edge in self.stats() if edge.dropped}
         event = self._event or AllOk()
-        tell("ended", graph=self.declared.name, event_is=type(event).__name__, left_behind=left)
+        tell("ended", graph=self.declared.name, event_is=type(event).__name__, left_behind=left, dropped=dropped)
         return Outcome(event, dict(self._exits), left)
 
     def _tell(self, event: str, runner: Runner, level: int = logging.INFO, **fields: object) -> None:

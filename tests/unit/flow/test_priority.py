@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.cancelling import cancelled_at
 from tests.support.virtual_time import run_virtually
 
-from holdfast.flow import ByPriority, Priority, PriorityEdge
+from holdfast.flow import Backpressure, ByPriority, Edge, Priority, PriorityEdge
 from holdfast.model.errors import BatchTooLarge, EdgeClosed
 
 R = TypeVar("R")
@@ -135,6 +135,29 @@ def test_decisions_and_drops_are_counted_by_priority() -> None:
         assert lanes.stats().occupancy == 32
 
     run(scenario())
+
+
+def test_a_receiver_that_keeps_up_loses_nothing_to_a_sender_that_never_waits() -> None:
+    async def scenario() -> tuple[int, int]:
+        first, second, received = Edge[int]("first", 10_000, Backpressure("a test")), edge(), 0
+
+        async def pass_on() -> None:
+            async for batch in first:
+                await second.send(batch)
+            second.close()
+
+        async def receive() -> None:
+            nonlocal received
+            async for batch in second:
+                received += len(batch)
+
+        for _ in range(100):
+            await first.send(low(50))
+        first.close()
+        await asyncio.gather(pass_on(), receive())
+        return received, shed(second)[Priority.LOW]
+
+    assert run(scenario()) == (5000, 0)
 
 
 @pytest.mark.parametrize(("batch", "fullness"), [(high(15), 0.5), (low(5), 0.5), ([*high(3), *low(8)], 0.8)])
