@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import time
+from timeit import timeit
 from typing import TYPE_CHECKING
 
 from holdfast.flow import (
@@ -27,7 +28,7 @@ from holdfast.flow import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.flow import FlowPolicy
+    from holdfast.flow import FlowPolicy, Sends
 
 ITEMS, BATCH, CAPACITY = 2_000_000, 256, 4096
 TARGET = 100_000
@@ -86,6 +87,7 @@ async def through_queues(items: int) -> float:
 
 def run(items: int = ITEMS) -> Iterator[dict[str, object]]:
     """The figures, one after the other."""
+    yield from building()
     logging.getLogger("holdfast.flow").setLevel(logging.ERROR)
     peer = asyncio.run(through_queues(items // 10))
     measured = {
@@ -104,6 +106,28 @@ def run(items: int = ITEMS) -> Iterator[dict[str, object]]:
             "peer": f"asyncio.Queue, one by one: {round(peer)}",
             "ratio": round(rate / peer, 2),
         }
+
+
+def building() -> Iterator[dict[str, object]]:
+    """Milliseconds to declare and build a line of ten operators, the first time and on average afterwards."""
+
+    async def source(outlet: Outlet[int], stop: Stop) -> None: ...
+    async def operator(inlet: Inlet[int], outlet: Outlet[int]) -> None: ...
+    async def sink(inlet: Inlet[int]) -> None: ...
+
+    def build() -> None:
+        graph = OperatorGraph("bench")
+        last: Sends[int] = graph.add_source("source", source)
+        for number in range(8):
+            following = graph.add_operator(f"operator {number}", operator)
+            graph.connect(last, following, EdgePlan(CAPACITY, Backpressure("it is measured")))
+            last = following
+        graph.connect(last, graph.add_sink("sink", sink), EdgePlan(CAPACITY, Backpressure("it is measured")))
+        graph.build()
+
+    cold = timeit(build, number=1) * 1000
+    for figure, value in (("build_cold", cold), ("build_warm", timeit(build, number=100) * 10)):
+        yield {"bench": "flow", "figure": figure, "value": round(value, 3), "unit": "ms"}
 
 
 def main() -> None:

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from holdfast.model.errors import AuditFailed
 
 if TYPE_CHECKING:
-    from holdfast.flow.shape import Declared, Vertex
+    from holdfast.flow.shape import Declared
 
 NO_BOUND = 10_000_000
 """Items; an edge that may hold more is bounded by the memory of the machine alone."""
@@ -51,14 +52,17 @@ class Finding:
         return f"{self.where}: {self.kind.value} ({self.detail})"
 
 
-def audit(declared: Declared) -> tuple[Finding, ...]:
-    """All that is amiss with a graph."""
-    return (*_of_edges(declared), *_of_operators(declared), *_of_code(declared))
+def audit(declared: Declared, *, modules: Iterable[str] = ()) -> tuple[Finding, ...]:
+    """All that is amiss with a graph.
+
+    :param modules: the names of further modules to be read, besides those of the operators: what these use.
+    """
+    return (*_of_edges(declared), *_of_operators(declared), *_of_code(declared, modules))
 
 
-def require_clean(declared: Declared) -> None:
-    """`AuditFailed` with all that is amiss, if anything is."""
-    found = audit(declared)
+def require_clean(declared: Declared, *, modules: Iterable[str] = ()) -> None:
+    """`AuditFailed` with all that is amiss, if anything is; the same as `audit` otherwise."""
+    found = audit(declared, modules=modules)
     if found:
         raise AuditFailed(
             f"Graph {declared.name!r} has {len(found)} findings: {'; '.join(map(str, found))}.",
@@ -84,24 +88,20 @@ def _of_operators(declared: Declared) -> Iterator[Finding]:
             yield Finding(vertex.name, FindingKind.NO_DEAD_LETTERS, "what it gives up goes nowhere")
 
 
-def _of_code(declared: Declared) -> Iterator[Finding]:
-    """The findings in the modules of the operators; each module is looked at once, for the first of its operators."""
-    seen: set[str] = set()
-    for vertex in declared.vertices:
-        module = _module_of(vertex)
-        if module not in seen:
-            seen.add(module)
-            yield from _of_module(vertex.name, module)
+def _of_code(declared: Declared, modules: Iterable[str]) -> Iterator[Finding]:
+    """The findings in modules; each is looked at once, for the first of the operators that are from there."""
+    named = {module: module for module in modules} | {
+        _module_of(vertex.code): vertex.name for vertex in reversed(declared.vertices)
+    }
+    for module, where in named.items():
+        for kind, line in suspicions(inspect.getsource(import_module(module))):
+            yield Finding(where, kind, f"{module}, line {line}")
 
 
-def _module_of(vertex: Vertex) -> str:
-    code = vertex.code
+def _module_of(code: object) -> str:
+    if isinstance(code, partial):
+        return _module_of(code.func)
     return code.__module__ if inspect.isroutine(code) else type(code).__module__
-
-
-def _of_module(operator: str, module: str) -> Iterator[Finding]:
-    for kind, line in suspicions(inspect.getsource(sys.modules[module])):
-        yield Finding(operator, kind, f"{module}, line {line}")
 
 
 def suspicions(source: str) -> Iterator[tuple[FindingKind, int]]:

@@ -55,6 +55,11 @@ class Buffer(Generic[T]):
         self.accepted += len(batch)
         self.high_water = max(self.high_water, self.accepted - self.handled)
 
+    def put_back(self, batch: Sequence[T]) -> None:
+        """Take a batch in again that was dropped from the head, in front of the others."""
+        self._batches.appendleft(batch)
+        self.handled -= len(batch)
+
     @property
     def head(self) -> Sequence[T]:
         """The batch that is next, or in hand."""

@@ -81,6 +81,12 @@ class CreditEdge(Edge[T]):
         self._lent -= items
         self._return(items)
 
+    def take_back(self, batch: Sequence[T]) -> None:
+        """A batch that was lent is not processed: it is next again."""
+        self._lent -= len(batch)
+        self._buffer.put_back(batch)
+        self._news.set()
+
     def lose(self, items: int) -> None:
         """Somebody forgot a loan: its credits stay out, so that the leak shows as senders that stop."""
         self.lost += items
@@ -114,7 +120,10 @@ class Sender(Generic[T]):
 
 
 class Loan(Generic[T]):
-    """A batch that is being processed. Settled once, by `with` or by hand; a loan that is forgotten is told of."""
+    """A batch that is being processed. Settled once, by `with` or by hand; a loan that is forgotten is told of.
+
+    A `with` that is left by an error, or cancelled, gives the batch back: it is the next to be lent.
+    """
 
     def __init__(self, edge: CreditEdge[T], batch: Sequence[T]) -> None:
         self._edge = edge
@@ -130,8 +139,12 @@ class Loan(Generic[T]):
     def __enter__(self) -> Sequence[T]:
         return self.batch
 
-    def __exit__(self, *_: object) -> None:
-        self.settle()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.settle()
+        elif not self._is_settled:
+            self._is_settled = True
+            self._edge.take_back(self.batch)
 
     def __del__(self) -> None:
         if not self._is_settled:

@@ -3,7 +3,7 @@
 An operator that fails is started again on the same edges, and the others do not notice but for the wait. One that may
 not be started again ends the graph: its edges are closed, sources are asked to stop, and the end spreads from there, up
 and down. A stop asks the sources, what is under way is drained behind them, and whoever has not ended when the grace is
-over is cancelled. Which exit is forgiven is decided in `exits`.
+over is cancelled, as often as it takes. Which exit is forgiven is decided in `exits`.
 """
 
 from __future__ import annotations
@@ -140,6 +140,7 @@ class BuiltGraph:
         late = list(self._tasks.values())
         for runner in late:
             runner.abort()
+        self._abort_at = asyncio.get_running_loop().call_later(self._grace, self._abort)
         tell("abort", logging.WARNING, graph=self.declared.name, operators=[runner.vertex.name for runner in late])
 
     async def _end_all(self) -> None:

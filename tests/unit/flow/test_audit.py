@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from textwrap import dedent
 
 import pytest
@@ -81,12 +82,25 @@ def test_an_operator_that_lacks_a_part_is_named(supervision: Supervision, kinds:
 
 @pytest.mark.req("FLW-07")
 @pytest.mark.parametrize(
-    "code", [careless_operators.spawning, careless_operators.Spawning()], ids=["function", "object"]
+    "code",
+    [
+        careless_operators.spawning,
+        careless_operators.Spawning(),
+        careless_operators.Spawning().__call__,
+        partial(careless_operators.spawning),
+    ],
+    ids=["function", "object", "method", "partial"],
 )
 def test_the_module_of_an_operator_is_looked_at(code: Callable[[Inlet[int]], careless_operators.Work]) -> None:
     found = audit(graph(sink=code).declared())
     module = "tests.support.careless_operators"
     assert found == (Finding("log", FindingKind.DETACHED_TASK, f"{module}, line {careless_operators.LINE}"),)
+
+
+@pytest.mark.req("FLW-07")
+def test_modules_that_operators_use_are_looked_at_when_they_are_named() -> None:
+    module = "tests.support.careless_operators"
+    assert [finding.where for finding in audit(graph().declared(), modules=[module])] == [module]
 
 
 @pytest.mark.req("FLW-07")

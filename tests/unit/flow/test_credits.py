@@ -97,6 +97,36 @@ def test_a_loan_that_is_forgotten_is_logged_and_counted_and_its_credit_stays_out
     ]
 
 
+async def process(edge: CreditEdge[int], seen: list[int], *, failing_at: int | None = None) -> None:
+    while (loan := await edge.lend()) is not None:
+        with loan as batch:
+            await asyncio.sleep(1)
+            if failing_at in batch:
+                raise OSError
+            seen += batch
+
+
+@pytest.mark.req("FLW-13")
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_loan_that_is_broken_off_is_the_next_to_be_lent(cancelled: bool) -> None:
+    async def scenario() -> list[int]:
+        credited, seen = edge(10), list[int]()
+        for batch in ([1, 2], [3, 4], [5, 6]):
+            await credited.send(batch)
+        credited.close()
+        task = asyncio.create_task(process(credited, seen, failing_at=None if cancelled else 3))
+        await asyncio.sleep(1.5)
+        if cancelled:
+            task.cancel()
+        await asyncio.wait({task})
+        assert (seen, credited.credits, credited.lost) == ([1, 2], 6, 0)
+        await process(credited, seen)
+        assert credited.credits == 10
+        return seen
+
+    assert run(scenario()) == [1, 2, 3, 4, 5, 6]
+
+
 @pytest.mark.req("FLW-13")
 def test_a_loan_that_is_settled_twice_returns_its_credits_once() -> None:
     async def scenario() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -294,6 +295,24 @@ class TestStopping:
 
         outcome = Case(stubborn, Always()).run(stop_at=1.0)
         assert outcome.exits["middle"] is Exit.ERRORED
+
+    @pytest.mark.req("ORC-12")
+    def test_one_that_ignores_being_cancelled_is_cancelled_again(self) -> None:
+        async def stubborn(number: int) -> None:
+            for _ in range(3):
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(3600)
+
+        ended: list[float] = []
+
+        async def scenario() -> None:
+            case = Case(stubborn, count=1)
+            asyncio.get_running_loop().call_later(1.0, case.graph().stop)
+            await case.graph().run()
+            ended.append(asyncio.get_running_loop().time())
+
+        run_virtually(scenario())
+        assert ended == [pytest.approx(16.0)], "three times the grace of 5 s"
 
     @pytest.mark.req("ORC-12")
     def test_one_that_is_aborted_can_roll_back_what_it_holds(self) -> None:
