@@ -26,6 +26,7 @@ from meridian.sensors import Catalog, Screen, Taken, standard_rules
 from meridian.sensors.landing import Landing
 from meridian.sensors.pump import Pump
 from meridian.sensors.sources.radar_udp import RadarUdp
+from meridian.sensors.station import radar_edge
 
 LADDER = (50_000, 75_000, 100_000, 150_000, 200_000)
 LADDER_SECONDS, STEADY_SECONDS = 5.0, 15.0
@@ -105,7 +106,7 @@ async def taken_in(landing: Landing, rate: int, seconds: float, per_datagram: in
     source = TimedRadar("radar", ("127.0.0.1", 0), Screen(standard_rules(Catalog())), time.time_ns)
     source.latencies = []
     await source.open()
-    pump = Pump(source, landing, capacity=CAPACITY, now_ns=time.time_ns)
+    pump = Pump(source, landing, plan=radar_edge(CAPACITY), now_ns=time.time_ns)
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

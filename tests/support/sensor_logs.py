@@ -8,10 +8,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from holdfast.flow import Backpressure, EdgePlan
 from holdfast.log import DeadLetterEntry, DeadLetterLog, Inbox, InboxReader
 from holdfast.model.envelope import CAPTURED
 from meridian.sensors import Observation, ObservationColumns, SourceKind, columns_of, to_observations
 from meridian.sensors.landing import Landing
+
+
+def room(items: int) -> EdgePlan:
+    """An edge for so many."""
+    return EdgePlan(items, Backpressure("The test waits."))
 
 
 class Logs:

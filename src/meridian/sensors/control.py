@@ -74,7 +74,7 @@ def figures(station: Station) -> dict[str, object]:
     return {
         "kind": station.source.kind.label,
         "ingest_rate": meter.rate.value(time.monotonic()),
-        "channel_occupancy": {"count": pump.under_way, "capacity": pump.capacity},
+        "channel_occupancy": {"count": pump.under_way, "capacity": pump.plan.capacity},
         "deserialization_errors": meter.refused["Deserialization"] + meter.refused["SchemaMismatch"],
         "validation_failures": meter.refused["ValidationFailed"],
         "dead_letters_suppressed": sum(meter.suppressed.values()),
@@ -92,4 +92,5 @@ def figures(station: Station) -> dict[str, object]:
         },
         "clock_skew_observed_total": meter.lags.negative,
         "log_end": station.landing.inbox.end(),
+        **station.source.gauges(),
     }

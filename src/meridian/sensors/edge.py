@@ -11,6 +11,7 @@ import logging
 import time
 from collections import Counter
 from contextlib import ExitStack, suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from meridian.sensors.station import Assembly
@@ -57,8 +58,7 @@ class Edge:
             raise
         for station in self.stations:
             station.running = asyncio.create_task(station.pump.run(), name=station.source.name)
-            source, capacity = station.source, station.pump.capacity
-            logger.info("source.started", extra={"source": source.name, "where": source.where, "capacity": capacity})
+            logger.info("source.started", extra=_declared(station))
         self._ticking = asyncio.create_task(self._tick())
 
     async def stop(self, *, seconds: float = DRAIN_SECONDS) -> int:
@@ -108,3 +108,20 @@ class Edge:
         for station in self.stations:
             await station.source.close()
         await asyncio.to_thread(self._held.close)
+
+
+def _declared(station: Station) -> dict[str, object]:
+    """What is said of the edge from a source to its log when it starts."""
+    source, plan = station.source, station.pump.plan
+    policy = None if plan.policy is None else plan.policy.name
+    reason = None if plan.policy is None else plan.policy.reason
+    profile = None if plan.profile is None else asdict(plan.profile)
+    return {
+        "source": source.name,
+        "where": source.where,
+        "edge": f"{source.name} -> {station.landing.inbox.name}",
+        "capacity": plan.capacity,
+        "policy": policy,
+        "reason": reason,
+        "profile": profile,
+    }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
+    from holdfast.flow import EdgePlan
     from meridian.sensors.meters import Meter
     from meridian.sensors.source import Nanoclock, ObservationSource, Taken
 
@@ -32,7 +33,7 @@ RETRY_PAUSE = 0.2
 class Pump:
     """One source at work; used in one event loop.
 
-    :param capacity: the source is asked while fewer observations than this are under way.
+    :param plan: the source is asked while fewer observations than its capacity are under way.
     """
 
     def __init__(
@@ -40,13 +41,13 @@ class Pump:
         source: ObservationSource,
         landing: Landing,
         *,
-        capacity: int,
+        plan: EdgePlan,
         now_ns: Nanoclock,
         idle: IdleRule | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.source = source
-        self.capacity = capacity
+        self.plan = plan
         self._landing = landing
         self._now_ns = now_ns
         self._clock = clock
@@ -77,7 +78,7 @@ class Pump:
     async def run(self) -> None:
         """Until the source has ended and everything is durable; raises what the logs cannot get over."""
         while self._failure is None:
-            await self._until(lambda: self.under_way < self.capacity)
+            await self._until(lambda: self.under_way < self.plan.capacity)
             if (taken := await self.source.next()) is None:
                 break
             self._launch(taken)

@@ -132,3 +132,7 @@ class ObservationSource(ABC):
     def quiet_until_ns(self, now_ns: int) -> int | None:
         """Until when silence means that there was nothing; None when it may as well mean that nobody listens."""
         return now_ns
+
+    def gauges(self) -> dict[str, float]:
+        """Figures of its own, by name."""
+        return {}

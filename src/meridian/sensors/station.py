@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.capture.reception import KeptKeys
+from holdfast.flow import Backpressure, BurstProfile, EdgePlan
 from holdfast.log import DeadLetterLog, Inbox
 from meridian.sensors.config import host_and_port
 from meridian.sensors.landing import Landing
@@ -31,6 +32,20 @@ if TYPE_CHECKING:
 
 KEYS_KEPT = 1_000_000
 """So many of the newest ids of a log are remembered: hours of beacons and records."""
+
+OPTICAL_EDGE = EdgePlan(1, Backpressure("One answer at a time: the mark moves with each, and never back."))
+RADAR_BURST = BurstProfile(peak_rate=5_000, peak_seconds=60, processing_rate=4_500, safety=2.0)
+"""What the network sends after a fragmentation, while the disk is at its slowest."""
+
+
+def radar_edge(capacity: int) -> EdgePlan:
+    """From an array to its log."""
+    return EdgePlan(capacity, Backpressure("Arrays cannot wait: the kernel drops, and counts what."), RADAR_BURST)
+
+
+def isl_edge(capacity: int) -> EdgePlan:
+    """From satellites to their log."""
+    return EdgePlan(capacity, Backpressure("A satellite keeps what is not answered, and its window closes."))
 
 
 @dataclass(slots=True, eq=False)
@@ -102,17 +117,16 @@ class Assembly:
         assert settings is not None
         linger = settings.linger_ms / 1000
         source = RadarUdp(name, host_and_port(address), screen, self.now_ns, linger=linger)
-        return self._station(source, self._landing(name, SourceKind.RADAR, dead), settings.capacity)
+        return self._station(source, self._landing(name, SourceKind.RADAR, dead), radar_edge(settings.capacity))
 
     def _optical(self, name: str, screen: Screen, dead: DeadLetterLog) -> Station:
-        """One answer at a time: the mark moves with each, and never back."""
         settings = self.document.optical
         assert settings is not None
         landing = self._landing(name, SourceKind.OPTICAL, dead)
         position = landing.inbox.position()
         mark = 0 if position is None else int(str(position))
         source = OpticalHttp(name, settings.endpoint, screen, self.now_ns, polling=settings.polling, mark_ns=mark)
-        return self._station(source, landing, capacity=1)
+        return self._station(source, landing, OPTICAL_EDGE)
 
     def _isl(self, name: str, screen: Screen, dead: DeadLetterLog) -> Station:
         settings = self.document.isl
@@ -120,10 +134,10 @@ class Assembly:
         address, most = host_and_port(settings.listen_addr), settings.most_connections
         source = IslTcp(name, address, screen, self.now_ns, most_connections=most)
         landing = self._landing(name, SourceKind.INTER_SATELLITE_LINK, dead)
-        return self._station(source, landing, settings.capacity)
+        return self._station(source, landing, isl_edge(settings.capacity))
 
-    def _station(self, source: ObservationSource, landing: Landing, capacity: int) -> Station:
-        pump = Pump(source, landing, capacity=capacity, now_ns=self.now_ns)
+    def _station(self, source: ObservationSource, landing: Landing, plan: EdgePlan) -> Station:
+        pump = Pump(source, landing, plan=plan, now_ns=self.now_ns)
         return Station(pump, landing, KeptKeys(landing.inbox, KEYS_KEPT) if landing.has_keys else None)
 
     def _landing(self, name: str, kind: SourceKind, dead: DeadLetterLog) -> Landing:

@@ -24,6 +24,13 @@ class Faults:
     status: int = 200
     body: bytes | None = None
     """Given instead of records."""
+    retry_after: int | None = None
+    """Seconds that it asks for."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What it says beside the status."""
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +91,7 @@ class Archive:
         if self.hold is not None:
             await self.hold.wait()
         if self.faults.status != 200 or self.faults.body is not None:
-            return web.Response(status=self.faults.status, body=self.faults.body)
+            return web.Response(status=self.faults.status, body=self.faults.body, headers=self.faults.headers)
         found = self.since(query["since"])
         if not found and "wait_ms" in query:
             found = await self._awaited(query["since"], query["wait_ms"] / 1000)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from dataclasses import dataclass
 from enum import Enum
 from random import Random
@@ -17,14 +18,15 @@ from typing import TYPE_CHECKING, ClassVar
 import aiohttp
 import numpy as np
 
-from holdfast.deliver import RetryPolicy
-from holdfast.flow.retry import Tries
+from holdfast.flow import SERVICE, Breaker, BreakerPolicy, BreakerState, RetryPolicy, Tries
 from meridian.sensors.observation import SourceKind
 from meridian.sensors.optical_record import Unreadable, decode, no_records
 from meridian.sensors.screening import Candidates, Screened
 from meridian.sensors.source import ObservationSource, Taken
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from meridian.sensors.screening import Refusal, Screen
     from meridian.sensors.source import Nanoclock
 
@@ -35,6 +37,9 @@ _LARGEST = 64 * 2**20
 _WAIT_MARGIN = 2.0
 """So many seconds longer than the archive may wait, we wait for its answer."""
 _TOO_MANY = 429
+_LONGEST_WAIT = 300.0
+"""So long at most we wait when the archive asks us to."""
+_STATES = {BreakerState.CLOSED: 0, BreakerState.OPEN: 1, BreakerState.HALF_OPEN: 2}
 
 
 class Mode(Enum):
@@ -59,6 +64,7 @@ class Polling:
     """How far before the mark is asked for again: as far as a record may come late."""
     archive_keeps_ns: int = _DAY_NS
     retry: RetryPolicy = RetryPolicy(base=0.5, cap=30.0)  # noqa: RUF009 (a frozen value)
+    breaker: BreakerPolicy = SERVICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,8 @@ class _Trouble:
     why: str
     passes: bool
     """Whether to ask again soon makes sense."""
+    after: float = 0.0
+    """How many seconds the archive asked us to wait."""
 
 
 class OpticalHttp(ObservationSource):
@@ -89,6 +97,7 @@ class OpticalHttp(ObservationSource):
         polling: Polling | None = None,
         mark_ns: int = 0,
         random: Random | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(name)
         self._endpoint = endpoint
@@ -96,6 +105,9 @@ class OpticalHttp(ObservationSource):
         self._now_ns = now_ns
         self._polling = polling or Polling()
         self._random = random or Random()
+        self._clock = clock
+        self._breaker = Breaker(self._polling.breaker)
+        self._retries = 0
         self._mark = self._covered = mark_ns
         self._seen: dict[bytes, int] = {}
         """The ids of the records in the overlap, and their times."""
@@ -130,10 +142,10 @@ class OpticalHttp(ObservationSource):
                 break
             self._note_gap()
             asked_ns = self._now_ns()
-            answer = await self._asked(self._mode)
+            answer = await self._let_through()
             if isinstance(answer, _Trouble):
                 self._note_trouble(answer)
-            elif taken := self._taken(answer, asked_ns):
+            elif answer is not None and (taken := self._taken(answer, asked_ns)):
                 return taken
         return None
 
@@ -150,6 +162,11 @@ class OpticalHttp(ObservationSource):
     def quiet_until_ns(self, now_ns: int) -> int | None:
         """Only the archive knows whether there was nothing: as long ago as it last said so."""
         return self._answered_ns
+
+    def gauges(self) -> dict[str, float]:
+        """How the archive does."""
+        state = _STATES[self._breaker.state(self._clock())]
+        return {"circuit_breaker_state": state, "retry_attempts_total": self._retries}
 
     def request(self, mode: Mode) -> tuple[dict[str, int], float]:
         """What to ask for, and how many seconds to wait for the answer."""
@@ -172,6 +189,23 @@ class OpticalHttp(ObservationSource):
             except TimeoutError:
                 self._pause = 0.0
 
+    async def _let_through(self) -> bytes | _Trouble | None:
+        """An answer, or what kept it away; None while the breaker lets nothing through."""
+        permit = self._breaker.admit(self._clock())
+        if permit is None:
+            self._pause = max(self._breaker.wait(self._clock()), self._polling.retry.base)
+            return None
+        try:
+            answer = await self._asked(self._mode)
+        except BaseException:
+            self._breaker.given_back(permit)
+            raise
+        if isinstance(answer, _Trouble) and answer.passes:
+            self._breaker.failed(permit, self._clock())
+        else:
+            self._breaker.succeeded(permit, self._clock())
+        return answer
+
     async def _asked(self, mode: Mode) -> bytes | _Trouble:
         assert self._session is not None, "the source is not open"
         query, seconds = self.request(mode)
@@ -180,7 +214,7 @@ class OpticalHttp(ObservationSource):
                 self._endpoint, params=query, timeout=aiohttp.ClientTimeout(total=seconds)
             ) as response:
                 if response.status != 200:
-                    return _trouble_of(response.status)
+                    return _trouble_of(response.status, response.headers.get("Retry-After", ""))
                 return await _whole(response.content)
         except (TimeoutError, aiohttp.ClientConnectionError) as error:
             return _Trouble(f"{type(error).__name__}: {error}", passes=True)
@@ -224,8 +258,9 @@ class OpticalHttp(ObservationSource):
     def _note_trouble(self, trouble: _Trouble) -> None:
         self.drops["answers"] += 1
         if trouble.passes:
-            self._tries = self._tries.after_failure(self._now_ns() / 1e9, self._random)
+            self._tries = self._tries.after_failure(self._clock(), self._random, at_least=trouble.after)
             self._pause = self._tries.pause
+            self._retries += 1
         else:
             self._pause = self._polling.interval
         logger.warning("archive.no_answer", extra={"source": self.name, "why": trouble.why, "pause_s": self._pause})
@@ -241,8 +276,9 @@ class OpticalHttp(ObservationSource):
         self._covered = self._now_ns()
 
 
-def _trouble_of(status: int) -> _Trouble:
-    return _Trouble(f"status {status}", passes=status >= 500 or status == _TOO_MANY)
+def _trouble_of(status: int, retry_after: str) -> _Trouble:
+    after = float(retry_after) if retry_after.isdecimal() else 0.0
+    return _Trouble(f"status {status}", passes=status >= 500 or status == _TOO_MANY, after=min(after, _LONGEST_WAIT))
 
 
 async def _whole(content: aiohttp.StreamReader) -> bytes | _Trouble:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.sensor_logs import Logs
+from tests.support.sensor_logs import Logs, room
 
 from meridian.sensors import ObservationSource, Screen, SourceKind
 from meridian.sensors.isl_frame import Beacon
@@ -113,7 +113,7 @@ Outside = Callable[[], AbstractAsyncContextManager[tuple[ObservationSource, More
 async def taken_in(logs: Logs, outside: Outside, cancel_at: int) -> bool:
     """Pump everything through, with one cancellation; whether there was one."""
     async with outside() as (source, more):
-        pump = Pump(source, logs.landing(source.kind), capacity=1000, now_ns=time.time_ns)
+        pump = Pump(source, logs.landing(source.kind), plan=room(1000), now_ns=time.time_ns)
         watching = asyncio.create_task(stopped_in_the_end(pump, source, more))
         was_cancelled = False
         try:

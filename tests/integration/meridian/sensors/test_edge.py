@@ -95,7 +95,7 @@ async def until(edge: EdgeProcess, holds) -> None:  # noqa: ANN001 (a question a
         await asyncio.sleep(0.05)
 
 
-@pytest.mark.req("ING-11", "ING-13", "CTL-01", "CTL-02", "CTL-03", "DLV-04", "EVT-04")
+@pytest.mark.req("ING-11", "ING-13", "CTL-01", "CTL-02", "CTL-03", "DLV-04", "EVT-04", "FLW-06")
 def test_three_networks_at_once_are_all_in_their_logs_and_the_edge_ends_gently(tmp_path: Path) -> None:
     given = list(emissions(SCENARIO))
 
@@ -116,6 +116,7 @@ def test_three_networks_at_once_are_all_in_their_logs_and_the_edge_ends_gently(t
         assert [line["event"] for line in lines if line["level"] == "error"] == []
         assert {"source.started", "edge.started", "edge.draining", "edge.stopped"} <= {line["event"] for line in lines}
         assert len(lines) < 20
+        check_declared({line["source"]: line for line in lines if line["event"] == "source.started"})
 
     asyncio.run(run())
     radar = [each.observation_id for each in stored(tmp_path, "radar-1")]
@@ -124,6 +125,19 @@ def test_three_networks_at_once_are_all_in_their_logs_and_the_edge_ends_gently(t
     assert len(beacons) == len(set(beacons)) == len(payloads(given, ISL))
     optical = [each.observation_id for each in stored(tmp_path, "optical")]
     assert len(optical) == len(set(optical)) == records(given)
+
+
+def check_declared(started: dict[str, dict[str, object]]) -> None:
+    """Each edge says at the start how large it is, what it does when it is full, and why."""
+    assert {name: (line["capacity"], line["policy"]) for name, line in started.items()} == {
+        "radar-1": (60_000, "backpressure"),
+        "optical": (1, "backpressure"),
+        "isl": (1024, "backpressure"),
+    }
+    assert all(line["reason"] for line in started.values())
+    assert started["radar-1"]["profile"] == {
+        "peak_rate": 5000, "peak_seconds": 60, "processing_rate": 4500, "safety": 2.0,
+    }  # fmt: skip
 
 
 def check_metrics(metrics: dict[str, dict[str, object]], given: list[Emission]) -> None:

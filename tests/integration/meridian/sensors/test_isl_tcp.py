@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import pytest
-from tests.support.sensor_logs import Logs
+from tests.support.sensor_logs import Logs, room
 
 from holdfast.model.errors import SourceUnavailable
 from meridian.sensors import Catalog, Screen, SourceKind, standard_rules
@@ -39,7 +39,7 @@ def served(logs: Logs, scenario: Callable[[IslTcp, Pump], Awaitable[None]], *, q
     async def run() -> Pump:
         source = IslTcp("isl", ("127.0.0.1", 0), Screen(standard_rules(Catalog())), time.time_ns)
         await source.open()
-        pump = Pump(source, logs.landing(KIND, quota=quota), capacity=1024, now_ns=time.time_ns)
+        pump = Pump(source, logs.landing(KIND, quota=quota), plan=room(1024), now_ns=time.time_ns)
         pumping = asyncio.create_task(pump.run())
         try:
             await scenario(source, pump)

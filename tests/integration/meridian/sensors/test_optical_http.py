@@ -10,9 +10,9 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from tests.support.sensor_logs import Logs
+from tests.support.sensor_logs import Logs, room
 
-from holdfast.deliver import RetryPolicy
+from holdfast.flow import BreakerPolicy, RetryPolicy
 from meridian.sensors import Catalog, Screen, SourceKind, Taken, standard_rules, to_observations
 from meridian.sensors.pump import Pump
 from meridian.sensors.simulate.archive import Archive, Record
@@ -22,7 +22,9 @@ KIND = SourceKind.OPTICAL
 AT = 1_760_000_000_000_000_000
 SECOND = 1_000_000_000
 SCREEN = Screen(standard_rules(Catalog()))
-QUICK = Polling(interval=0.02, overlap_ns=SECOND, retry=RetryPolicy(base=0.01, cap=0.02))
+QUICK = Polling(
+    interval=0.02, overlap_ns=SECOND, retry=RetryPolicy(base=0.01, cap=0.02), breaker=BreakerPolicy(cool_down=0.05)
+)
 
 
 def record(number: int, at: int | None = None, **changes: object) -> Record:
@@ -170,6 +172,7 @@ def test_a_long_poll_is_followed_by_a_look_back() -> None:
     asked(scenario, polling=replace(QUICK, mode=Mode.LONG_POLL, wait_ms=5000, interval=3600.0))
 
 
+@pytest.mark.req("RET-02")
 @pytest.mark.parametrize("status", [500, 503, 429])
 def test_trouble_that_passes_is_waited_out(status: int) -> None:
     async def scenario(archive: Archive, source: OpticalHttp) -> None:
@@ -184,6 +187,7 @@ def test_trouble_that_passes_is_waited_out(status: int) -> None:
     asked(scenario, polling=replace(QUICK, interval=3600.0))
 
 
+@pytest.mark.req("RET-02")
 def test_an_archive_that_is_not_there_is_asked_again() -> None:
     async def scenario(archive: Archive, source: OpticalHttp) -> None:
         port = archive.port
@@ -198,6 +202,7 @@ def test_an_archive_that_is_not_there_is_asked_again() -> None:
     asked(scenario, polling=replace(QUICK, interval=3600.0))
 
 
+@pytest.mark.req("RET-02")
 def test_a_refusal_is_not_asked_again_before_the_interval() -> None:
     async def scenario(archive: Archive, source: OpticalHttp) -> None:
         archive.faults.status = 404
@@ -208,6 +213,7 @@ def test_a_refusal_is_not_asked_again_before_the_interval() -> None:
     asked(scenario, polling=replace(QUICK, interval=3600.0))
 
 
+@pytest.mark.req("RET-02")
 def test_an_answer_that_is_no_array_is_refused_once_and_asked_for_after_the_interval() -> None:
     async def scenario(archive: Archive, source: OpticalHttp) -> None:
         archive.faults.body = b"<html>"
@@ -219,6 +225,49 @@ def test_an_answer_that_is_no_array_is_refused_once_and_asked_for_after_the_inte
         assert len(archive.requests) == 1
 
     asked(scenario, polling=replace(QUICK, interval=3600.0))
+
+
+@pytest.mark.req("RET-08")
+def test_an_archive_that_only_fails_is_left_alone_while_the_breaker_is_open() -> None:
+    async def scenario(archive: Archive, source: OpticalHttp) -> None:
+        archive.faults.status = 503
+        waiting = asyncio.create_task(source.next())
+        while source.gauges()["circuit_breaker_state"] != 1:
+            await asyncio.sleep(0.005)
+        archive.faults.status = 200
+        archive.publish([record(1)])
+        await asyncio.sleep(0.2)
+        assert len(archive.requests) == source.gauges()["retry_attempts_total"] == 5
+        source.stop()
+        assert await waiting is None
+
+    asked(scenario, polling=replace(QUICK, breaker=BreakerPolicy(cool_down=3600.0)))
+
+
+@pytest.mark.req("RET-09")
+def test_after_an_outage_the_archive_is_probed_and_everything_is_taken() -> None:
+    async def scenario(archive: Archive, source: OpticalHttp) -> None:
+        archive.faults.status = 503
+        waiting = asyncio.create_task(source.next())
+        while source.drops["answers"] < 8:
+            await asyncio.sleep(0.005)
+        archive.publish([record(1), record(2)])
+        archive.faults.status = 200
+        assert numbers(await waiting) == [1, 2]
+        assert source.gauges()["circuit_breaker_state"] == 0
+
+    asked(scenario)
+
+
+@pytest.mark.req("RET-02")
+def test_an_archive_that_asks_for_time_is_given_it() -> None:
+    async def scenario(archive: Archive, source: OpticalHttp) -> None:
+        archive.faults.status, archive.faults.retry_after = 429, 3600
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(source.next(), 0.3)
+        assert len(archive.requests) == 1
+
+    asked(scenario)
 
 
 def test_a_bad_record_is_refused_once_though_it_comes_again() -> None:
@@ -292,7 +341,7 @@ def test_the_mark_survives_a_restart_and_nothing_is_stored_twice(logs: Logs) -> 
         mark = 0 if position is None else int(str(position))
         source = OpticalHttp("optical", archive.endpoint, SCREEN, time.time_ns, polling=QUICK, mark_ns=mark)
         await source.open()
-        pump = Pump(source, landing, capacity=1, now_ns=time.time_ns)
+        pump = Pump(source, landing, plan=room(1), now_ns=time.time_ns)
         running = asyncio.create_task(pump.run())
         while pump.meter.durable + pump.meter.repeated < records:
             await asyncio.sleep(0.01)
@@ -325,7 +374,7 @@ def test_a_record_that_is_refused_is_a_dead_letter_before_the_mark_passes_it(log
         landing = logs.landing(KIND)
         source = OpticalHttp("optical", archive.endpoint, SCREEN, time.time_ns, polling=QUICK)
         await source.open()
-        pump = Pump(source, landing, capacity=1, now_ns=time.time_ns)
+        pump = Pump(source, landing, plan=room(1), now_ns=time.time_ns)
         running = asyncio.create_task(pump.run())
         while pump.meter.durable < 1:
             await asyncio.sleep(0.01)

@@ -6,7 +6,7 @@ import asyncio
 from typing import ClassVar
 
 import pytest
-from tests.support.sensor_logs import Logs
+from tests.support.sensor_logs import Logs, room
 
 from holdfast.model.errors import LogFenced
 from meridian.sensors import ObservationSource, Screened, SourceKind, Taken, from_observations
@@ -77,7 +77,7 @@ def test_a_silent_source_leaves_heartbeats_behind_its_observations(logs: Logs, h
 
     async def run() -> Pump:
         source = Scripted([[seen(1)], [seen(2)]], has_mark=has_mark)
-        pump = Pump(source, logs.landing(KIND), capacity=1, now_ns=lambda: times[0], idle=IdleRule(after_ns=SECOND))
+        pump = Pump(source, logs.landing(KIND), plan=room(1), now_ns=lambda: times[0], idle=IdleRule(after_ns=SECOND))
         running = asyncio.create_task(pump.run())
         while pump.meter.durable < 2:
             await asyncio.sleep(0.001)
@@ -105,7 +105,7 @@ def test_the_mark_of_a_source_that_is_asked_is_not_moved_by_heartbeats(logs: Log
     async def run() -> None:
         source = Scripted([], has_mark=True)
         landing = logs.landing(KIND)
-        pump = Pump(source, landing, capacity=1, now_ns=lambda: NOW, idle=IdleRule(after_ns=0))
+        pump = Pump(source, landing, plan=room(1), now_ns=lambda: NOW, idle=IdleRule(after_ns=0))
         pump.beat()
         while pump.under_way:
             await asyncio.sleep(0.001)
@@ -118,7 +118,7 @@ def test_the_mark_of_a_source_that_is_asked_is_not_moved_by_heartbeats(logs: Log
 def test_nothing_is_settled_before_it_is_durable_and_all_of_it_in_order(logs: Logs) -> None:
     async def run() -> list[int]:
         source = Scripted([[seen(number)] for number in range(20)], has_mark=False)
-        pump = Pump(source, logs.landing(KIND), capacity=7, now_ns=lambda: NOW)
+        pump = Pump(source, logs.landing(KIND), plan=room(7), now_ns=lambda: NOW)
         running = asyncio.create_task(pump.run())
         while source.asked < 20:
             await asyncio.sleep(0)
@@ -135,7 +135,7 @@ def test_a_log_without_room_is_tried_again_until_it_has_some(logs: Logs) -> None
     async def run() -> None:
         source = Scripted([[seen(1)], [seen(2)]], has_mark=False)
         landing = logs.landing(KIND, quota=1)
-        pump = Pump(source, landing, capacity=1, now_ns=lambda: NOW)
+        pump = Pump(source, landing, plan=room(1), now_ns=lambda: NOW)
         running = asyncio.create_task(pump.run())
         while source.asked < 2:
             await asyncio.sleep(0.001)
@@ -154,7 +154,7 @@ def test_a_log_without_room_is_tried_again_until_it_has_some(logs: Logs) -> None
 def test_a_log_that_another_owner_took_ends_the_pump(logs: Logs) -> None:
     async def run() -> None:
         source = Scripted([[seen(1)]], has_mark=False)
-        pump = Pump(source, logs.landing(KIND), capacity=1, now_ns=lambda: NOW)
+        pump = Pump(source, logs.landing(KIND), plan=room(1), now_ns=lambda: NOW)
         other = Logs(logs.directory)
         other.landing(KIND)
         try:

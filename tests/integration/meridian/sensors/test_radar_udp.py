@@ -7,7 +7,7 @@ import socket
 import time
 
 import pytest
-from tests.support.sensor_logs import Logs
+from tests.support.sensor_logs import Logs, room
 
 from holdfast.model.errors import SourceUnavailable
 from meridian.sensors import Catalog, Screen, SourceKind, standard_rules
@@ -39,7 +39,7 @@ def send(source: RadarUdp, datagrams: list[bytes]) -> None:
 async def pumped(source: RadarUdp, logs: Logs, datagrams: list[bytes]) -> Pump:
     """Send, and take everything in; loopback has delivered a datagram when the send returns."""
     await source.open()
-    pump = Pump(source, logs.landing(SourceKind.RADAR), capacity=1000, now_ns=time.time_ns, clock=lambda: 0.0)
+    pump = Pump(source, logs.landing(SourceKind.RADAR), plan=room(1000), now_ns=time.time_ns, clock=lambda: 0.0)
     send(source, datagrams)
     source.stop()
     await pump.run()
