@@ -140,6 +140,13 @@ class AreaSection(Section):
         )
 
 
+class SightingsSection(Section):
+    """The table `[sightings]`."""
+
+    window_ms: Count = 500
+    """So long repeats of one object by one sensor count as one sighting."""
+
+
 class EdgeDocument(Section):
     """The whole document. A source without a table does not run."""
 
@@ -150,6 +157,8 @@ class EdgeDocument(Section):
     control_plane: ControlSection = Field(default_factory=ControlSection)
     catalog: CatalogSection = Field(default_factory=CatalogSection)
     area: AreaSection | None = None
+    sightings: SightingsSection | None = None
+    """Sightings are counted when it is there."""
 
 
 def host_and_port(address: str) -> tuple[str, int]:

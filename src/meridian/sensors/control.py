@@ -63,7 +63,7 @@ def _standing(station: Station) -> dict[str, object]:
     return {
         "alive": station.is_alive,
         "why": None if failure is None else str(failure),
-        "alarms": dict(station.source.alarms),
+        "alarms": station.alarms,
     }
 
 
@@ -92,5 +92,6 @@ def figures(station: Station) -> dict[str, object]:
         },
         "clock_skew_observed_total": meter.lags.negative,
         "log_end": station.landing.inbox.end(),
+        **({} if meter.sightings is None else {"sightings": meter.sightings.count}),
         **station.source.gauges(),
     }

@@ -93,10 +93,20 @@ class Edge:
         elif not self.is_stopping and name not in self._told_ended:
             self._told_ended.add(name)
             logger.error("source.ended", extra={"source": name, "why": str(station.failure)})
+        self._raise_alarms(station)
         new = station.source.drops - station.told
         if new:
             station.told = Counter(station.source.drops)
             logger.warning("source.dropped", extra={"source": name, "new": dict(new)})
+
+    def _raise_alarms(self, station: Station) -> None:
+        """Alarms come and go; each of the two is one line of the log."""
+        raised, source = station.watched(time.monotonic()), station.source
+        for name in raised.keys() - station.raised.keys():
+            logger.error("alarm.raised", extra={"source": source.name, "alarm": name, "why": raised[name]})
+        for name in station.raised.keys() - raised.keys():
+            logger.info("alarm.cleared", extra={"source": source.name, "alarm": name})
+        station.raised = raised
 
     async def _close(self) -> None:
         tasks = [self._ticking, *(station.running for station in self.stations)]

@@ -12,6 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from meridian.sensors.sightings import Sightings
     from meridian.sensors.source import Taken
 
 RATE_SECONDS = 30.0
@@ -97,8 +98,8 @@ class Meter:
     """Bytes of observations, as they lie in the log."""
     newest_ns: int = 0
     """The newest time of an observation."""
-    taken_ns: int | None = None
-    """When something came in the last time."""
+    sightings: Sightings | None = None
+    """Where they are to be counted."""
 
     def note_taken(self, taken: Taken, now: float) -> None:
         """This came in."""
@@ -107,7 +108,8 @@ class Meter:
         self.taken += taken.count + taken.screened.outside
         self.outside += taken.screened.outside
         self.refused.update(refusal.kind.value for refusal in taken.screened.refused)
-        self.taken_ns = taken.taken_ns
         if len(good):
             self.lags.record(good.records["ingest_ts_ns"] - good.records["sensor_ts_ns"])
             self.newest_ns = max(self.newest_ns, int(good.records["sensor_ts_ns"].max()))
+        if self.sightings is not None:
+            self.sightings.see(good, taken.taken_ns)

@@ -17,10 +17,12 @@ from meridian.sensors.landing import Landing
 from meridian.sensors.observation import SourceKind
 from meridian.sensors.pump import Pump
 from meridian.sensors.screening import Screen
+from meridian.sensors.sightings import Sightings
 from meridian.sensors.sources.isl_tcp import IslTcp
 from meridian.sensors.sources.optical_http import OpticalHttp
 from meridian.sensors.sources.radar_udp import RadarUdp
 from meridian.sensors.validation import standard_rules
+from meridian.sensors.watch import Sample, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +61,9 @@ class Station:
     running: asyncio.Task[None] | None = None
     told: Counter[str] = field(default_factory=Counter)
     """What had been dropped when that was last logged."""
+    raised: dict[str, str] = field(default_factory=dict)
+    """The alarms that the watch has raised."""
+    watch: Watch = field(default_factory=Watch)
     _tending: Future[None] | None = None
 
     @property
@@ -77,6 +82,16 @@ class Station:
         if self.running is None or not self.running.done() or self.running.cancelled():
             return None
         return self.running.exception()
+
+    @property
+    def alarms(self) -> dict[str, str]:
+        """All that somebody has to know, by name."""
+        return {**self.source.alarms, **self.raised}
+
+    def watched(self, now: float) -> dict[str, str]:
+        """What the watch says of it now."""
+        drops, meter = self.source.drops, self.pump.meter
+        return self.watch.alarms(Sample(now, meter.taken, drops["kernel"] + drops["wrong_size"], meter.lags.negative))
 
     def tend_keys(self) -> None:
         """Forget ids that are too many, in the thread that waits for the disk; raises what it met the last time."""
@@ -137,6 +152,8 @@ class Assembly:
         return self._station(source, landing, isl_edge(settings.capacity))
 
     def _station(self, source: ObservationSource, landing: Landing, plan: EdgePlan) -> Station:
+        if self.document.sightings is not None:
+            landing.meter.sightings = Sightings(self.document.sightings.window_ms * 1_000_000)
         pump = Pump(source, landing, plan=plan, now_ns=self.now_ns)
         return Station(pump, landing, KeptKeys(landing.inbox, KEYS_KEPT) if landing.has_keys else None)
 

@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -219,6 +220,25 @@ def test_a_source_that_has_died_is_told_and_the_others_go_on(tmp_path: Path) -> 
         assert [name for name, source in health["sources"].items() if not source["alive"]] == ["radar-1"]
         while not edge.logged("source.ended"):
             pass
+
+
+@pytest.mark.req("ING-02", "ING-19", "CTL-03")
+def test_what_is_dropped_is_one_line_and_an_alarm_and_sightings_are_counted_when_asked_for(tmp_path: Path) -> None:
+    document = written(tmp_path, "http://127.0.0.1:9/none")
+    document.write_text(document.read_text() + "[sightings]\nwindow_ms = 3600000")
+    (frame, *_) = sorted(payloads(list(emissions(SCENARIO)), RADAR))
+    with edge_process(document) as edge:
+        send_datagrams(edge.address("radar-1"), [b"wrong"] * 30 + [frame] * 5)
+        while not edge.logged("alarm.raised") or not edge.logged("source.dropped"):
+            time.sleep(0.01)
+        radar = edge.get("/metrics")[1]["sources"]["radar-1"]
+        assert (radar["drops"]["wrong_size"], radar["durable"], radar["sightings"]) == (30, 5, 1)
+        status, health = edge.get("/health")
+        assert status == 200
+        assert health["sources"]["radar-1"]["alarms"] == {"drops": "30 of 35 were dropped in the last 60 s."}
+        dropped = [line for line in edge.logged("source.dropped") if line["source"] == "radar-1"]
+        assert sum(line["new"]["wrong_size"] for line in dropped) == 30
+        assert len(dropped) <= 3
 
 
 @pytest.mark.req("ING-16")

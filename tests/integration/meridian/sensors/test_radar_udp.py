@@ -115,6 +115,29 @@ def test_what_the_kernel_drops_is_counted() -> None:
     assert received + dropped_by_kernel == 201
 
 
+@pytest.mark.req("ING-15")
+def test_in_a_flood_every_frame_is_durable_or_counted_as_dropped(logs: Logs) -> None:
+    frames = [frame(number) for number in range(20_000)]
+
+    async def flooded() -> Pump:
+        source = radar(receive_buffer=65_536)
+        await source.open()
+        pump = Pump(source, logs.landing(SourceKind.RADAR), plan=room(500), now_ns=time.time_ns)
+        running = asyncio.create_task(pump.run())
+        await asyncio.to_thread(send, source, frames)
+        while pump.under_way or pump.meter.taken == 0:
+            await asyncio.sleep(0.01)
+        send(source, [frame(20_000)])  # it tells how many were dropped before it
+        source.stop()
+        await running
+        await source.close()
+        return pump
+
+    pump = asyncio.run(flooded())
+    assert pump.meter.durable + pump.source.drops["kernel"] == 20_001
+    assert len(logs.observations(SourceKind.RADAR)) == pump.meter.durable
+
+
 def test_an_address_in_use_is_named() -> None:
     async def bound_twice() -> None:
         first = radar()
