@@ -23,7 +23,7 @@ import numpy as np
 
 from holdfast.log import DeadLetterLog, Inbox
 from meridian.sensors import Catalog, Screen, Taken, standard_rules
-from meridian.sensors.landing import Landing
+from meridian.sensors.landing import Landing, Repeats
 from meridian.sensors.pump import Pump
 from meridian.sensors.sources.radar_udp import RadarUdp
 from meridian.sensors.station import radar_edge
@@ -98,7 +98,7 @@ def loaded(rate: int, seconds: float, per_datagram: int) -> Result:
         )
         dead = held.enter_context(DeadLetterLog.open(Path(place) / "dead", epoch=1))
         executor = held.enter_context(ThreadPoolExecutor(1))
-        landing = Landing(inbox=inbox, dead=dead, executor=executor, raw=raw, has_keys=False)
+        landing = Landing(inbox=inbox, dead=dead, executor=executor, raw=raw, repeats=Repeats.KEPT)
         return asyncio.run(taken_in(landing, rate, seconds, per_datagram))
 
 

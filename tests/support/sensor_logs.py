@@ -12,7 +12,7 @@ from holdfast.flow import Backpressure, EdgePlan
 from holdfast.log import DeadLetterEntry, DeadLetterLog, Inbox, InboxReader
 from holdfast.model.envelope import CAPTURED
 from meridian.sensors import Observation, ObservationColumns, SourceKind, columns_of, to_observations
-from meridian.sensors.landing import Landing
+from meridian.sensors.landing import Landing, Repeats
 
 
 def room(items: int) -> EdgePlan:
@@ -36,7 +36,8 @@ class Logs:
         for each in (raw, dead, inbox):
             self._stack.callback(each.close)
         self._stack.callback(executor.shutdown)
-        return Landing(inbox=inbox, dead=dead, executor=executor, raw=raw, has_keys=kind is not SourceKind.RADAR)
+        repeats = Repeats.KEPT if kind is SourceKind.RADAR else Repeats.LEFT_OUT
+        return Landing(inbox=inbox, dead=dead, executor=executor, raw=raw, repeats=repeats)
 
     def close(self) -> None:
         self._stack.close()

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import google_crc32c
@@ -30,6 +31,14 @@ PASSES = (LogQuota, LogFull, LogReadOnly, LogUnavailable)
 """What the disk may say today and not tomorrow."""
 _EDGE = "edge"
 _PUT_TIMEOUT = 1.0
+
+
+class Repeats(Enum):
+    """What becomes of an observation that was in the log before."""
+
+    LEFT_OUT = "left out"
+    KEPT = "kept"
+    """Radar has no redelivery, and no time to look every frame up."""
 
 
 @dataclass(slots=True, eq=False)
@@ -85,8 +94,7 @@ class Landing:
     meter: Meter = field(default_factory=Meter)
     letters: TokenBucket = field(default_factory=lambda: TokenBucket(rate=100.0, reserve=1000))
     """How many dead letters there may be: a flood of bad frames must not become a flood of syncs."""
-    has_keys: bool = True
-    """Whether an observation that was in the log before is left out. Radar has no redelivery, and no time for it."""
+    repeats: Repeats = Repeats.LEFT_OUT
 
     def flight(self, taken: Taken, now: float) -> Flight:
         """What has to be done for something that was taken; nothing is begun yet."""
@@ -119,7 +127,7 @@ class Landing:
 
     def _pushed_leg(self, good: ObservationColumns) -> Leg:
         events = events_of(good, self.inbox.name)
-        keys = good.keys() if self.has_keys else None
+        keys = good.keys() if self.repeats is Repeats.LEFT_OUT else None
 
         def begin() -> Future[object]:
             return self.inbox.push(events, keys=keys, timeout=0)  # type: ignore[return-value]

@@ -97,7 +97,7 @@ class Meter:
     bytes_written: int = 0
     """Bytes of observations, as they lie in the log."""
     newest_ns: int = 0
-    """The newest time of an observation."""
+    """The newest time of an observation; one from the future counts as of when it was received."""
     sightings: Sightings | None = None
     """Where they are to be counted."""
 
@@ -109,7 +109,8 @@ class Meter:
         self.outside += taken.screened.outside
         self.refused.update(refusal.kind.value for refusal in taken.screened.refused)
         if len(good):
-            self.lags.record(good.records["ingest_ts_ns"] - good.records["sensor_ts_ns"])
-            self.newest_ns = max(self.newest_ns, int(good.records["sensor_ts_ns"].max()))
+            seen, received = good.records["sensor_ts_ns"], good.records["ingest_ts_ns"]
+            self.lags.record(received - seen)
+            self.newest_ns = max(self.newest_ns, int(np.minimum(seen, received).max()))
         if self.sightings is not None:
             self.sightings.see(good, taken.taken_ns)

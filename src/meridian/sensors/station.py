@@ -13,7 +13,7 @@ from holdfast.capture.reception import KeptKeys
 from holdfast.flow import Backpressure, BurstProfile, EdgePlan
 from holdfast.log import DeadLetterLog, Inbox
 from meridian.sensors.config import host_and_port
-from meridian.sensors.landing import Landing
+from meridian.sensors.landing import Landing, Repeats
 from meridian.sensors.observation import SourceKind
 from meridian.sensors.pump import Pump
 from meridian.sensors.screening import Screen
@@ -155,15 +155,17 @@ class Assembly:
         if self.document.sightings is not None:
             landing.meter.sightings = Sightings(self.document.sightings.window_ms * 1_000_000)
         pump = Pump(source, landing, plan=plan, now_ns=self.now_ns)
-        return Station(pump, landing, KeptKeys(landing.inbox, KEYS_KEPT) if landing.has_keys else None)
+        return Station(
+            pump, landing, KeptKeys(landing.inbox, KEYS_KEPT) if landing.repeats is Repeats.LEFT_OUT else None
+        )
 
     def _landing(self, name: str, kind: SourceKind, dead: DeadLetterLog) -> Landing:
         executor = ThreadPoolExecutor(1, thread_name_prefix=f"edge-{name}")
         inbox = self._inbox(f"obs.{name}")
         raw = self._inbox(f"raw.{name}") if self.document.sink.keep_raw else None
         self.held.callback(executor.shutdown)
-        has_keys = kind is not SourceKind.RADAR
-        return Landing(inbox=inbox, dead=dead, executor=executor, raw=raw, has_keys=has_keys)
+        repeats = Repeats.KEPT if kind is SourceKind.RADAR else Repeats.LEFT_OUT
+        return Landing(inbox=inbox, dead=dead, executor=executor, raw=raw, repeats=repeats)
 
     def _inbox(self, name: str) -> Inbox:
         sink = self.document.sink

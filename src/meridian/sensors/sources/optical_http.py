@@ -117,6 +117,7 @@ class OpticalHttp(ObservationSource):
         self._pause = 0.0
         self._is_caught_up = False
         self._stopping = asyncio.Event()
+        self._asking: asyncio.Timeout | None = None
         self._session: aiohttp.ClientSession | None = None
         self._answered_ns: int | None = None
 
@@ -150,8 +151,10 @@ class OpticalHttp(ObservationSource):
         return None
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Ask no more, and wait for no answer."""
         self._stopping.set()
+        if self._asking is not None:
+            self._asking.reschedule(0.0)
 
     async def close(self) -> None:
         """Give up the connections."""
@@ -190,16 +193,22 @@ class OpticalHttp(ObservationSource):
                 self._pause = 0.0
 
     async def _let_through(self) -> bytes | _Trouble | None:
-        """An answer, or what kept it away; None while the breaker lets nothing through."""
+        """An answer, or what kept it away; None while the breaker lets nothing through, and when asking was stopped."""
         permit = self._breaker.admit(self._clock())
         if permit is None:
             self._pause = max(self._breaker.wait(self._clock()), self._polling.retry.base)
             return None
         try:
-            answer = await self._asked(self._mode)
+            async with asyncio.timeout(None) as self._asking:
+                answer = await self._asked(self._mode)
+        except TimeoutError:  # set by `stop`
+            self._breaker.given_back(permit)
+            return None
         except BaseException:
             self._breaker.given_back(permit)
             raise
+        finally:
+            self._asking = None
         if isinstance(answer, _Trouble) and answer.passes:
             self._breaker.failed(permit, self._clock())
         else:

@@ -165,9 +165,11 @@ def test_what_the_kernel_holds_when_the_edge_is_told_to_end_is_not_lost(tmp_path
 
 
 @pytest.mark.req("DLV-04", "ENV-05", "ING-07")
-def test_killed_and_started_again_every_answered_observation_is_there_exactly_once(tmp_path: Path) -> None:
+def test_killed_and_started_again_every_answered_observation_is_there_exactly_once(
+    tmp_path: Path, is_long: bool
+) -> None:
     given = list(emissions(SCENARIO))
-    port = free_port(socket.SOCK_STREAM)
+    port, kills = free_port(socket.SOCK_STREAM), 20 if is_long else 2
 
     async def run() -> None:
         archive = Archive()
@@ -176,12 +178,12 @@ def test_killed_and_started_again_every_answered_observation_is_there_exactly_on
         beacons = BeaconSender(("127.0.0.1", port))
         sending = asyncio.create_task(beacons.run())
         frames = sorted(payloads(given, ISL))
-        for half in range(2):
+        for part in range(kills):
             with edge_process(document) as edge:
-                archive.publish([each.record for each in given[half::2] if each.record is not None])
-                radar = [each.data for each in given[half::2] if each.kind is RADAR]
+                archive.publish([each.record for each in given[part::kills] if each.record is not None])
+                radar = [each.data for each in given[part::kills] if each.kind is RADAR]
                 settled_before = beacons.settled
-                beacons.add(frames[half::2])
+                beacons.add(frames[part::kills])
                 await asyncio.to_thread(send_datagrams, edge.address("radar-1"), radar)
                 while beacons.settled == settled_before:
                     await asyncio.sleep(0)

@@ -227,6 +227,21 @@ def test_an_answer_that_is_no_array_is_refused_once_and_asked_for_after_the_inte
     asked(scenario, polling=replace(QUICK, interval=3600.0))
 
 
+@pytest.mark.req("ING-13")
+def test_a_source_that_is_stopped_waits_for_no_answer() -> None:
+    async def scenario(archive: Archive, source: OpticalHttp) -> None:
+        archive.hold = asyncio.Event()
+        waiting = asyncio.create_task(source.next())
+        while not archive.requests:
+            await asyncio.sleep(0.005)
+        source.stop()
+        assert await waiting is None
+        assert source.drops["answers"] == 0
+        archive.hold.set()
+
+    asked(scenario, polling=replace(QUICK, timeout=3600.0))
+
+
 @pytest.mark.req("RET-08")
 def test_an_archive_that_only_fails_is_left_alone_while_the_breaker_is_open() -> None:
     async def scenario(archive: Archive, source: OpticalHttp) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -112,6 +113,24 @@ def test_the_mark_of_a_source_that_is_asked_is_not_moved_by_heartbeats(logs: Log
         assert str(landing.inbox.position()) == "0"
 
     asyncio.run(run())
+
+
+def test_a_clock_from_the_future_does_not_move_the_watermark_beyond_ours(logs: Logs) -> None:
+    ahead = replace(seen(1), sensor_ts_ns=NOW + 3600 * SECOND)
+
+    async def run() -> Pump:
+        source = Scripted([[ahead]], has_mark=False)
+        pump = Pump(source, logs.landing(KIND), plan=room(1), now_ns=lambda: NOW)
+        running = asyncio.create_task(pump.run())
+        while pump.meter.durable < 1:
+            await asyncio.sleep(0.001)
+        source.stop()
+        await running
+        return pump
+
+    pump = asyncio.run(run())
+    assert pump.watermark_ns == NOW - 30 * SECOND
+    assert pump.meter.lags.negative == 1
 
 
 @pytest.mark.req("DLV-04")
