@@ -14,6 +14,7 @@ from meridian.sensors.columns import (
     to_arrow,
     to_observations,
 )
+from meridian.sensors.edge_log import EdgeLog
 from meridian.sensors.events import columns_of, events_of, heartbeat
 from meridian.sensors.identity import NAMESPACE, observation_ids
 from meridian.sensors.observation import (
@@ -45,6 +46,7 @@ __all__ = [
     "Catalog",
     "ClockKind",
     "ClockQuality",
+    "EdgeLog",
     "ErrorKind",
     "Form",
     "Observation",

@@ -90,6 +90,8 @@ class SinkSection(Section):
     """After about so long what was taken in is durable."""
     keep_raw: bool = True
     """Whether the bytes of the wire are kept too, in logs of their own."""
+    raw_keep_hours: Positive = 24.0
+    """For so long."""
 
 
 class ControlSection(Section):

@@ -92,6 +92,7 @@ def figures(station: Station) -> dict[str, object]:
         },
         "clock_skew_observed_total": meter.lags.negative,
         "log_end": station.landing.inbox.end(),
+        "consumer_lag": station.lags,
         **({} if meter.sightings is None else {"sightings": meter.sightings.count}),
         **station.source.gauges(),
     }

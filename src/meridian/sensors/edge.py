@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 DRAIN_SECONDS = 4.0
 """So long what is under way may take to become durable when the edge stops; a second is left for all else."""
 _TICK = 0.25
+_TICKS_A_TENDING = 8
+"""What is not needed any more is forgotten every two seconds."""
 
 
 class Edge:
@@ -39,6 +41,7 @@ class Edge:
         self._assembly = Assembly(document, epoch, now_ns, self._held)
         self._ticking: asyncio.Task[None] | None = None
         self._told_ended: set[str] = set()
+        self._ticks = 0
         self.stations: list[Station] = []
         self.is_stopping = False
 
@@ -82,6 +85,7 @@ class Edge:
         """Now and then: heartbeats of silent sources, ids that are too many, and a line about what was dropped."""
         while True:
             await asyncio.sleep(_TICK)
+            self._ticks += 1
             for station in self.stations:
                 self._tend(station)
 
@@ -89,7 +93,8 @@ class Edge:
         name = station.source.name
         if station.is_alive:
             station.pump.beat()
-            station.tend_keys()
+            if self._ticks % _TICKS_A_TENDING == 0:
+                station.tend()
         elif not self.is_stopping and name not in self._told_ended:
             self._told_ended.add(name)
             logger.error("source.ended", extra={"source": name, "why": str(station.failure)})

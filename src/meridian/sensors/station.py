@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from holdfast.capture.reception import KeptKeys
 from holdfast.flow import Backpressure, BurstProfile, EdgePlan
 from holdfast.log import DeadLetterLog, Inbox
 from meridian.sensors.config import host_and_port
+from meridian.sensors.consumers import Retention
 from meridian.sensors.landing import Landing, Repeats
 from meridian.sensors.observation import SourceKind
 from meridian.sensors.pump import Pump
@@ -58,12 +60,15 @@ class Station:
     landing: Landing
     keys: KeptKeys | None
     """Bounds the ids that are remembered, where ids are."""
+    retention: Retention
     running: asyncio.Task[None] | None = None
     told: Counter[str] = field(default_factory=Counter)
     """What had been dropped when that was last logged."""
     raised: dict[str, str] = field(default_factory=dict)
     """The alarms that the watch has raised."""
     watch: Watch = field(default_factory=Watch)
+    lags: dict[str, int] = field(default_factory=dict)
+    """How many events each consumer of the log is behind."""
     _tending: Future[None] | None = None
 
     @property
@@ -93,14 +98,20 @@ class Station:
         drops, meter = self.source.drops, self.pump.meter
         return self.watch.alarms(Sample(now, meter.taken, drops["kernel"] + drops["wrong_size"], meter.lags.negative))
 
-    def tend_keys(self) -> None:
-        """Forget ids that are too many, in the thread that waits for the disk; raises what it met the last time."""
-        if self.keys is None or (self._tending is not None and not self._tending.done()):
+    def tend(self) -> None:
+        """Forget what nobody needs, in the thread that waits for the disk; raises what it met the last time."""
+        if self._tending is not None and not self._tending.done():
             return
         if self._tending is not None:
             self._tending.result()
+        self._tending = self.landing.executor.submit(self._forget)
+
+    def _forget(self) -> None:
         meter = self.landing.meter
-        self._tending = self.landing.executor.submit(self.keys.tend, meter.durable + meter.repeated)
+        if self.keys is not None:
+            self.keys.tend(meter.durable + meter.repeated)
+        self.retention.tend()
+        self.lags = self.retention.lags()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +166,9 @@ class Assembly:
         if self.document.sightings is not None:
             landing.meter.sightings = Sightings(self.document.sightings.window_ms * 1_000_000)
         pump = Pump(source, landing, plan=plan, now_ns=self.now_ns)
-        return Station(
-            pump, landing, KeptKeys(landing.inbox, KEYS_KEPT) if landing.repeats is Repeats.LEFT_OUT else None
-        )
+        keys = KeptKeys(landing.inbox, KEYS_KEPT) if landing.repeats is Repeats.LEFT_OUT else None
+        raw_age = timedelta(hours=self.document.sink.raw_keep_hours)
+        return Station(pump, landing, keys, Retention(self._directory, landing.inbox, landing.raw, raw_age))
 
     def _landing(self, name: str, kind: SourceKind, dead: DeadLetterLog) -> Landing:
         executor = ThreadPoolExecutor(1, thread_name_prefix=f"edge-{name}")
@@ -175,4 +186,8 @@ class Assembly:
         return self.held.enter_context(opened)
 
     def _place(self, name: str) -> Path:
-        return Path(self.document.sink.output_dir) / name
+        return self._directory / name
+
+    @property
+    def _directory(self) -> Path:
+        return Path(self.document.sink.output_dir)

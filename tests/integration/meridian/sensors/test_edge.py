@@ -18,6 +18,7 @@ from tests.support.edge_process import EdgeProcess, edge_process
 from holdfast.log import Inbox, InboxReader
 from holdfast.model.envelope import CAPTURED
 from meridian.sensors import Observation, SourceKind, columns_of, to_observations
+from meridian.sensors.consumers import Consumer, declare
 from meridian.sensors.simulate.archive import Archive
 from meridian.sensors.simulate.orbits import synthetic
 from meridian.sensors.simulate.playing import Player, Tempo
@@ -224,7 +225,7 @@ def test_a_source_that_has_died_is_told_and_the_others_go_on(tmp_path: Path) -> 
             pass
 
 
-@pytest.mark.req("ING-02", "ING-19", "CTL-03")
+@pytest.mark.req("ING-02", "ING-19", "CTL-03", "FLW-12")
 def test_what_is_dropped_is_one_line_and_an_alarm_and_sightings_are_counted_when_asked_for(tmp_path: Path) -> None:
     document = written(tmp_path, "http://127.0.0.1:9/none")
     document.write_text(document.read_text() + "[sightings]\nwindow_ms = 3600000")
@@ -241,6 +242,9 @@ def test_what_is_dropped_is_one_line_and_an_alarm_and_sightings_are_counted_when
         dropped = [line for line in edge.logged("source.dropped") if line["source"] == "radar-1"]
         assert sum(line["new"]["wrong_size"] for line in dropped) == 30
         assert len(dropped) <= 3
+        declare(tmp_path / "logs", Consumer("obs.radar-1", "fusion"), 3)
+        while edge.get("/metrics")[1]["sources"]["radar-1"]["consumer_lag"] != {"fusion": 2}:
+            time.sleep(0.05)
 
 
 @pytest.mark.req("ING-16")

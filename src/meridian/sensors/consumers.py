@@ -1,0 +1,88 @@
+"""Who reads the logs of an edge and how far each has come: small files beside the logs, one for each consumer.
+
+Only the edge may write to its logs, and its consumers are other processes: so they leave word, and the edge reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.disk.files import replace_file
+from holdfast.log import Keep
+from holdfast.model.errors import InvalidSource
+
+if TYPE_CHECKING:
+    from holdfast.log import Inbox
+
+FOLDER = "consumers"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_ITSELF = "edge"
+"""The cursor of the edge on its raw logs, which nobody else reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One reader of one log."""
+
+    log: str
+    name: str
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise InvalidSource(
+                f"{self.name!r} cannot be the name of a consumer.",
+                remedy="Name it with letters, digits, hyphens and underscores.",
+            )
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.log}.{self.name}.json"
+
+
+def declare(directory: Path, consumer: Consumer, seq: int) -> None:
+    """Leave word that a consumer is done with events up to this one; it is on disk when this returns."""
+    folder = directory / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    replace_file(folder / consumer.file, json.dumps({"seq": seq}))
+
+
+def declared(directory: Path, log: str) -> dict[str, int]:
+    """The consumers of a log, and how far each has come."""
+    found = {}
+    for path in sorted((directory / FOLDER).glob(f"{log}.*.json")):
+        name = path.name.removeprefix(f"{log}.").removesuffix(".json")
+        if _NAME.fullmatch(name):
+            found[name] = int(json.loads(path.read_text())["seq"])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Lets the logs of one source forget what all of its consumers have done."""
+
+    directory: Path
+    inbox: Inbox
+    raw: Inbox | None
+    raw_age: timedelta
+
+    def lags(self) -> dict[str, int]:
+        """How many events each consumer is behind."""
+        end = self.inbox.end()
+        return {name: end - seq for name, seq in self.inbox.cursors().items()}
+
+    def tend(self) -> None:
+        """Take over what consumers left, and forget. While nobody has declared itself, observations are kept."""
+        before = self.inbox.cursors()
+        for name, seq in declared(self.directory, self.inbox.name).items():
+            if seq > before.get(name, -1):
+                self.inbox.set_cursor(name, seq)
+        self.inbox.trim()
+        if self.raw is not None:
+            self.raw.set_cursor(_ITSELF, self.raw.end())
+            self.raw.trim(keep=Keep(age=self.raw_age))
