@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from holdfast.config.problems import Place, Problem, dotted, invalid, nearest
 from holdfast.model.errors import DocumentUnreadable
 from meridian.sensors.area import Area
-from meridian.sensors.sources.optical_http import Mode, Polling
+from meridian.sensors.sources.archive_client import Mode, Polling
 from meridian.sensors.validation import Bounds, Catalog, UnknownObjects
 
 _ADDRESS = re.compile(r"\[?(?P<host>[^\[\]]+)\]?:(?P<port>\d{1,5})")

@@ -19,8 +19,9 @@ from meridian.sensors.pump import Pump
 from meridian.sensors.radar_frame import RadarFrame
 from meridian.sensors.simulate.archive import Archive
 from meridian.sensors.simulate.senders import BeaconSender, send_datagrams
+from meridian.sensors.sources.archive_client import Polling
 from meridian.sensors.sources.isl_tcp import IslTcp
-from meridian.sensors.sources.optical_http import OpticalHttp, Polling
+from meridian.sensors.sources.optical_http import OpticalHttp
 from meridian.sensors.sources.radar_udp import RadarUdp
 
 AT = 10**18

@@ -16,7 +16,8 @@ from holdfast.flow import BreakerPolicy, RetryPolicy
 from meridian.sensors import Catalog, Screen, SourceKind, Taken, standard_rules, to_observations
 from meridian.sensors.pump import Pump
 from meridian.sensors.simulate.archive import Archive, Record
-from meridian.sensors.sources.optical_http import Mode, OpticalHttp, Polling
+from meridian.sensors.sources.archive_client import Mode, Polling
+from meridian.sensors.sources.optical_http import OpticalHttp
 
 KIND = SourceKind.OPTICAL
 AT = 1_760_000_000_000_000_000
@@ -149,12 +150,23 @@ def test_a_long_poll_is_held_and_asked_again_at_once_when_it_was_empty() -> None
 
 @pytest.mark.req("ING-06")
 def test_a_long_poll_is_given_up_two_seconds_after_the_archive_should_have_answered() -> None:
-    async def scenario(archive: Archive, source: OpticalHttp) -> None:
-        query, seconds = source.request(Mode.LONG_POLL)
-        assert query == {"since": 1, "wait_ms": 700}
-        assert seconds == pytest.approx(2.7)
+    query, seconds = Polling(wait_ms=700).request(Mode.LONG_POLL, AT)
+    assert query == {"since": AT + 1, "wait_ms": 700}
+    assert seconds == pytest.approx(2.7)
 
-    asked(scenario, polling=replace(QUICK, mode=Mode.LONG_POLL, wait_ms=700))
+
+@pytest.mark.req("ING-03")
+def test_a_telescope_whose_clock_is_off_by_years_keeps_no_other_from_being_asked_for() -> None:
+    async def scenario(archive: Archive, source: OpticalHttp) -> None:
+        archive.publish([record(1), record(2, at=AT + 10**18)])
+        taken = await source.next()
+        assert taken is not None
+        assert len(taken.screened.good) == 2
+        assert source.mark == AT + 100 * SECOND
+        archive.publish([record(99, at=AT + 99 * SECOND + SECOND // 2)])
+        assert numbers(await source.next()) == [99]
+
+    asked(scenario)
 
 
 @pytest.mark.req("ING-06", "ING-07")

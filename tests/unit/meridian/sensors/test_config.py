@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.model.errors import DocumentUnreadable, InvalidDocument
 from meridian.sensors.config import host_and_port, load, parse
-from meridian.sensors.sources.optical_http import Mode
+from meridian.sensors.sources.archive_client import Mode
 from meridian.sensors.validation import UnknownObjects
 
 DOCUMENTED = """
