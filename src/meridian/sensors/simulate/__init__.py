@@ -11,13 +11,15 @@ from holdfast.model.lazily import loaded
 
 if TYPE_CHECKING:
     from meridian.sensors.simulate.archive import Archive, Faults, Record
+    from meridian.sensors.simulate.emission import Emission
     from meridian.sensors.simulate.orbits import Objects, from_tle, synthetic
     from meridian.sensors.simulate.playing import Player, Tempo
-    from meridian.sensors.simulate.scenario import Burst, Emission, Noise, Outage, Scenario, Span, emissions
+    from meridian.sensors.simulate.scenario import Burst, Noise, Outage, Scenario, Span, emissions
     from meridian.sensors.simulate.senders import BeaconSender, send_datagrams
     from meridian.sensors.simulate.sites import RADARS, TELESCOPES, Site, optical_view, radar_view
 
 _HOMES = {
+    "meridian.sensors.simulate.emission": ("Emission",),
     "meridian.sensors.simulate.archive": (
         "Archive",
         "Faults",
@@ -34,7 +36,6 @@ _HOMES = {
     ),
     "meridian.sensors.simulate.scenario": (
         "Burst",
-        "Emission",
         "Noise",
         "Outage",
         "Scenario",

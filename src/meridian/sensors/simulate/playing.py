@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from meridian.sensors.simulate.archive import Archive
-    from meridian.sensors.simulate.scenario import Emission
+    from meridian.sensors.simulate.emission import Emission
     from meridian.sensors.simulate.senders import BeaconSender
 
 _AT_ONCE = 64

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,10 @@ from holdfast.model.envelope import CAPTURED
 from meridian.sensors import Observation, SourceKind, columns_of, to_observations
 from meridian.sensors.consumers import Consumer, declare
 from meridian.sensors.simulate.archive import Archive
+from meridian.sensors.simulate.emission import Emission
 from meridian.sensors.simulate.orbits import synthetic
 from meridian.sensors.simulate.playing import Player, Tempo
-from meridian.sensors.simulate.scenario import Emission, Scenario, emissions
+from meridian.sensors.simulate.scenario import Scenario, emissions
 from meridian.sensors.simulate.senders import BeaconSender, send_datagrams
 
 START = 1_760_000_000_000_000_000
@@ -163,6 +165,33 @@ def test_what_the_kernel_holds_when_the_edge_is_told_to_end_is_not_lost(tmp_path
         code, seconds = edge.terminate()
         assert (code, seconds < 5.0) == (0, True)
     assert Counter(each.observation_id for each in stored(tmp_path, "radar-1")).total() == len(frames)
+
+
+@pytest.mark.req("ING-13", "DLV-04")
+def test_an_edge_that_ends_while_satellites_send_has_stored_what_it_answered(tmp_path: Path) -> None:
+    frames = sorted(payloads(list(emissions(replace(SCENARIO, seconds=100, radars=(), telescopes=()))), ISL))
+
+    async def run() -> int:
+        with edge_process(written(tmp_path, "http://127.0.0.1:9/none")) as edge:
+            beacons = BeaconSender(edge.address("isl"))
+            sending = asyncio.create_task(beacons.run())
+            for start in range(0, len(frames), 10):
+                beacons.add(frames[start : start + 10])
+                while beacons.kept > 50:
+                    await asyncio.sleep(0)
+                if start == len(frames) // 20 * 10:
+                    ending = asyncio.create_task(asyncio.to_thread(edge.terminate))
+                    break
+            code, seconds = await ending
+            assert (code, seconds < 5.0) == (0, True)
+            sending.cancel()
+            with suppress(asyncio.CancelledError):
+                await sending
+            return beacons.settled
+
+    settled = asyncio.run(run())
+    isl = [each.observation_id for each in stored(tmp_path, "isl")]
+    assert len(isl) == len(set(isl)) >= settled > 0
 
 
 @pytest.mark.req("DLV-04", "ENV-05", "ING-07")

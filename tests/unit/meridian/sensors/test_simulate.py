@@ -13,8 +13,9 @@ from meridian.sensors import Catalog, ObservationColumns, Screen, SourceKind, is
 from meridian.sensors import standard_rules as rules
 from meridian.sensors.columns import joined
 from meridian.sensors.screening import Candidates
+from meridian.sensors.simulate.emission import Emission
 from meridian.sensors.simulate.orbits import from_tle, synthetic
-from meridian.sensors.simulate.scenario import Burst, Emission, Noise, Outage, Scenario, Span, emissions
+from meridian.sensors.simulate.scenario import Burst, Noise, Outage, Scenario, Span, emissions
 from meridian.sensors.simulate.sites import Site, optical_view, radar_view
 
 START = 1_760_000_000_000_000_000
