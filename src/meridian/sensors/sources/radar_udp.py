@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from holdfast.model.errors import SourceUnavailable
@@ -24,6 +25,8 @@ RECEIVE_BUFFER = 4 * 2**20
 _SO_RXQ_OVFL = 40
 """Linux's option that lets each datagram say how many were dropped before it; Python has no name for it."""
 _COUNT = struct.Struct("=I")
+_SO_MEMINFO, _MEMINFO, _DROPS = 55, struct.Struct("=9I"), 8
+"""Linux's option that tells what a socket holds and has dropped, and where in the answer that stands."""
 _WRAPS_AT = 2**32
 
 
@@ -91,6 +94,7 @@ class RadarUdp(ObservationSource):
                 now = self._now_ns()
                 return Taken(self._screen(decode(data, now)), data, now)
             if self._is_stopping:
+                self._count_last_drops()
                 return None
 
     def stop(self) -> None:
@@ -157,10 +161,19 @@ class RadarUdp(ObservationSource):
             return None
         for level, kind, data in told:
             if (level, kind) == (socket.SOL_SOCKET, _SO_RXQ_OVFL):
-                (count,) = _COUNT.unpack(data[: _COUNT.size])
-                self.drops["kernel"] += (count - self._overflow) % _WRAPS_AT
-                self._overflow = count
+                self._note_overflow(*_COUNT.unpack(data[: _COUNT.size]))
         return self._whole(size)
+
+    def _count_last_drops(self) -> None:
+        """What was dropped behind the last datagram no datagram tells any more; the socket does, on Linux from 4.12."""
+        assert self._socket is not None
+        with suppress(OSError):
+            told = self._socket.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMINFO.size)
+            self._note_overflow(_MEMINFO.unpack(told)[_DROPS])
+
+    def _note_overflow(self, count: int) -> None:
+        self.drops["kernel"] += (count - self._overflow) % _WRAPS_AT
+        self._overflow = count
 
     def _whole(self, size: int) -> int:
         """The size of a datagram of whole frames; 0 for another, which is dropped and counted."""

@@ -194,6 +194,7 @@ def test_an_edge_that_ends_while_satellites_send_has_stored_what_it_answered(tmp
     assert len(isl) == len(set(isl)) >= settled > 0
 
 
+@pytest.mark.timeout(1200)
 @pytest.mark.req("DLV-04", "ENV-05", "ING-07")
 def test_killed_and_started_again_every_answered_observation_is_there_exactly_once(
     tmp_path: Path, is_long: bool
