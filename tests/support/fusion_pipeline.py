@@ -50,11 +50,6 @@ HOUR = 3600 * SECOND
 FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
 
-def how_far(plane: tuple[float, float], spread: tuple[float, float, float], radius: float) -> float:
-    """In place of a probability: the miss in standard deviations."""
-    return float(np.hypot(*plane) / np.sqrt(spread[0]))
-
-
 @dataclass(frozen=True)
 class Pairs:
     """Objects in pairs that meet where their orbits cross, and the parts that fuse what is seen of them."""
@@ -67,7 +62,7 @@ class Pairs:
         pairs = np.arange(0, 2 * self.count, 2)
         times = np.array([_closest(Propagator(catalog[pair : pair + 2])) for pair in pairs], np.int64)
         foreseen = Foreseen.of(sky.references, times, pairs, pairs + 1, np.full(self.count, 20.0))
-        judge = Astronomer(CatalogSky(sky.references, foreseen, sky.names, WINDOWS, 12 * HOUR), how_far, 50_000.0)
+        judge = Astronomer(CatalogSky(sky.references, foreseen, sky.names, WINDOWS, 12 * HOUR), 50_000.0)
         empty: Correlator[ConjunctionRisk] = Correlator(WINDOWS, Watermarks(LATENESS), Evidence.nothing(COLUMNS), judge)
         return Fused(sky.contributions, empty)
 

@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from meridian.fusion.estimates import COLUMNS, information
 from meridian.fusion.evidence import Digests, Evidence
 from meridian.fusion.exact import Floats, Integers
-from meridian.fusion.measurements import Measured, Noise, Sites, by_beacon, by_radar, by_telescope
+from meridian.fusion.measurements import Noise, Sites
 from meridian.fusion.references import References
 from meridian.fusion.windows import SECOND, Windows
-from meridian.orbit.kepler import MU
+from meridian.orbit.equinoctial import EARTH_MU
 from meridian.sensors import Form, ObservationColumns
 
 UNKNOWN = -1
@@ -64,22 +64,12 @@ class Contributions:
         times = records["sensor_ts_ns"].astype(np.int64)
         states = self.references.states(objects, times)
         slices = self.windows.slices(times)
-        measured = self._measured(form, seen, states, times)
+        measured = self.sites.measured(
+            form, self._sensors(seen), states, times, records["values"], records["sigma"], self.noise
+        )
         seconds = (times - (slices + 1) * self.windows.size) / SECOND
         said = information(_from_end(measured.design, states, seconds), measured.residual, measured.weight)
         return Evidence.of(slices, objects, said, digests(seen), times)
-
-    def _measured(self, form: Form, seen: ObservationColumns, states: Floats, times: Integers) -> Measured:
-        values, sigma = seen.records["values"], seen.records["sigma"]
-        if form is Form.STATE_VECTOR:
-            return by_beacon(states, values, sigma, self.noise)
-        sensors = self._sensors(seen)
-        place, velocity = self.sites.states(sensors, times)
-        if form is Form.ANGULAR:
-            return by_telescope(states, values[:, :2], sigma, place)
-        return by_radar(
-            states, values[:, :4], sigma, (place, velocity, self.sites.horizons(sensors, times)), self.noise
-        )
 
     def _sensors(self, seen: ObservationColumns) -> Integers:
         """The numbers of the sensors; a satellite that tells of itself needs no place."""
@@ -124,5 +114,5 @@ def _bent(rows: Floats, states: Floats) -> Floats:
     """Rows times the gradient of the Earth's pull."""
     distance = np.sqrt((states[:, :3] ** 2).sum(axis=1))
     up = (states[:, :3] / distance[:, None])[:, None, :]
-    bent: Floats = (MU / distance**3)[:, None, None] * (3 * (rows * up).sum(axis=2, keepdims=True) * up - rows)
+    bent: Floats = (EARTH_MU / distance**3)[:, None, None] * (3 * (rows * up).sum(axis=2, keepdims=True) * up - rows)
     return bent

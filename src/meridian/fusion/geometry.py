@@ -12,6 +12,8 @@ import numpy as np
 from meridian.fusion.estimates import Estimates
 from meridian.fusion.exact import Floats, Integers
 from meridian.fusion.windows import SECOND
+from meridian.orbit.closest import straight_tca
+from meridian.orbit.pc import EncounterPlane, foster
 
 _NOWHERE = 1e-6
 """Metres, or metres a second, that are as good as none."""
@@ -62,7 +64,7 @@ class Geometry:
         theirs = second.moved(passages.second_transition, passages.noise)
         state = passages.states + theirs.deviation - ours.deviation
         place, velocity = state[:, :3], state[:, 3:]
-        seconds = _until_closest(place, velocity)
+        seconds = np.clip(straight_tca(np.zeros_like(state), state), -STRAIGHT, STRAIGHT)
         covariance = (theirs.covariance + ours.covariance)[:, :3, :3]
         offset = np.rint(seconds * SECOND).astype(np.int64)
         return cls(place + seconds[:, None] * velocity, velocity, covariance, offset)
@@ -82,16 +84,6 @@ class Geometry:
         axes = _across(self.velocity[row], self.place[row])
         place, spread = axes @ self.place[row], axes @ self.covariance[row] @ axes.T
         return (float(place[0]), float(place[1])), (float(spread[0, 0]), float(spread[1, 1]), float(spread[0, 1]))
-
-
-def _until_closest(place: Floats, velocity: Floats) -> Floats:
-    """How many seconds; bounded, because lines are straight only for so long, and none for objects that fly abreast."""
-    squared = (velocity * velocity).sum(axis=1)
-    towards = -(place * velocity).sum(axis=1)
-    seconds: Floats = np.clip(
-        np.divide(towards, squared, out=np.zeros_like(towards), where=squared > 0), -STRAIGHT, STRAIGHT
-    )
-    return seconds
 
 
 def _length(vectors: Floats) -> Floats:
@@ -116,3 +108,11 @@ def _aside(vector: Floats) -> Floats:
     axis = np.eye(3)[np.argmin(np.abs(vector))]
     aside = np.cross(vector, axis)
     return aside if aside.any() else axis
+
+
+def collision(plane: tuple[float, float], spread: tuple[float, float, float], radius: float) -> float:
+    """The probability that two objects touch, from the place in the plane, its spread, and the radius of both."""
+    sizes, axes = np.linalg.eigh(np.array([[spread[0], spread[2]], [spread[2], spread[1]]]))
+    short, long = (axes.T @ np.array(plane)).tolist()
+    narrow, wide = np.sqrt(sizes).tolist()
+    return foster(EncounterPlane((long, short), (wide, narrow), radius))

@@ -17,7 +17,7 @@ from meridian.fusion.emissions import Meeting
 from meridian.fusion.estimates import Estimates
 from meridian.fusion.evidence import Evidence
 from meridian.fusion.exact import Integers
-from meridian.fusion.geometry import Geometry, Passages
+from meridian.fusion.geometry import Geometry, Passages, collision
 from meridian.fusion.risk import ConjunctionRisk, Significance
 from meridian.fusion.tracks import Motion, Tracks
 
@@ -46,8 +46,8 @@ class Astronomer:
     """
 
     sky: Sky
-    probability: Probability
     threshold: float
+    probability: Probability = collision
     significance: Significance = field(default_factory=Significance)
     tracks: Tracks = field(default_factory=Tracks.none)
 

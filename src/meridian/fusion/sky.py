@@ -17,6 +17,7 @@ from meridian.fusion.references import References
 from meridian.fusion.windows import SECOND, Windows
 from meridian.orbit.frames import rtn_basis
 from meridian.orbit.kepler import moved
+from meridian.orbit.screening import Approach
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,16 @@ class Foreseen:
         return cls(
             times, first, second, references.states(first, times), references.states(second, times), radii[order]
         )
+
+    @classmethod
+    def screened(cls, references: References, approaches: Sequence[Approach], radii: Floats) -> Foreseen:
+        """What a screening of the catalog found.
+
+        :param radii: of the catalog's objects, by number.
+        """
+        found = [(approach.tca_ns, approach.first, approach.second) for approach in approaches]
+        times, first, second = np.array(found, np.int64).reshape(-1, 3).T
+        return cls.of(references, times, first, second, radii[first] + radii[second])
 
     def __len__(self) -> int:
         return len(self.times)

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from meridian.orbit.equinoctial import EARTH_MU as MU
+from meridian.orbit.frames import Floats
 
-MU = 3.986004418e14
-"""The Earth's, in cubic metres by square seconds."""
 _ITERATIONS = 40
 _NEAR = 1e-14
 

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import BatchLimits, Pipeline, Relay, Sqlite, Until
 from holdfast.capture.generator import Generator
-from holdfast.log import Inbox, InboxReader
+from holdfast.log import Inbox, InboxReader, Limits
 from holdfast.model.errors import InvalidSource, SourceGap, SourceUnavailable
 from holdfast.model.positions import LogPosition, Seq
 from holdfast.testing import LocalProcessor
@@ -116,6 +116,19 @@ def test_what_was_trimmed_before_it_was_read_is_told(writer: Writer) -> None:
         relay.open(LogPosition(uuid, 1))
     relay.open(None)
     assert relay.read(0) is None
+
+
+def test_a_large_log_is_read_in_pieces(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.capture.relay._AT_ONCE", Limits(rows=40, nbytes=1 << 20))
+    writer.append(2)
+    relay = Relay(writer.directory)
+    relay.open(None)
+    first = relay.read(0)
+    assert first is not None
+    assert 0 < first.events.num_rows <= 40
+    assert first.events["tx_end"][-1].as_py(), "a piece ends where a transaction does"
+    rest = all_of(relay)
+    assert first.events.num_rows + rest.num_rows == writer.inbox.end()
 
 
 def test_one_that_is_not_open_says_so(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from holdfast.capture import Capture, CaptureState
 from holdfast.log import Inbox, InboxReader
 from holdfast.model.envelope import CAPTURED
-from holdfast.model.errors import InvalidSource, SourceGap, SourceUnavailable
-from holdfast.model.positions import Seq
+from holdfast.model.errors import InvalidSource
+from holdfast.model.positions import LogPosition
 from meridian.sensors import EdgeLog, columns_of, events_of, heartbeat, radar_frame, to_observations
 from meridian.sensors.columns import Row
 from meridian.sensors.consumers import Consumer, Retention, declare, declared
@@ -49,8 +49,8 @@ def test_a_pipeline_takes_every_row_exactly_once_across_its_restarts(tmp_path: P
     rows = [columns_of(batch.select(CAPTURED.names)) for batch in batches]
     assert [each.sensor_ts_ns - AT for columns in rows for each in to_observations(columns)] == list(range(30))
     assert sum(int((columns.records["row"] == Row.HEARTBEAT).sum()) for columns in rows) == 3
-    places = [place for batch in batches for place in batch["event_id"].to_pylist()]
-    assert places == [f"{LOG}/{number}/0" for number in range(1, 34)]
+    places = [place for batch in batches for place in batch["position"].to_pylist()]
+    assert places == [str(number) for number in range(1, 34)]
 
 
 def captured_once(directory: Path, upto: int) -> None:
@@ -65,38 +65,6 @@ def captured_once(directory: Path, upto: int) -> None:
         assert (failures, inbox.end()) == ([], upto)
 
 
-def test_a_large_log_is_read_in_pieces(tmp_path: Path) -> None:
-    with opened(tmp_path) as inbox:
-        for start in range(0, 60_000, 10_000):
-            take_in(inbox, range(start, start + 10_000))
-        source = EdgeLog(tmp_path, LOG, consumer="fusion")
-        source.open(None)
-        first, second = source.read(0.0), source.read(0.0)
-        assert first is not None
-        assert second is not None
-        assert (first.position, second.position) == (Seq(first.events.num_rows), Seq(60_000))
-        assert source.read(0.0) is None
-        assert source.latest() == Seq(60_000)
-        source.close()
-
-
-def test_a_log_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
-    source = EdgeLog(tmp_path, LOG, consumer="fusion")
-    with pytest.raises(SourceUnavailable, match="no log"):
-        source.open(None)
-
-
-@pytest.mark.parametrize("after", [5, 30], ids=["forgotten", "never there"])
-def test_what_the_log_does_not_hold_is_a_gap(tmp_path: Path, after: int) -> None:
-    with opened(tmp_path) as inbox:
-        take_in(inbox, range(10))
-        take_in(inbox, range(10, 20))
-        inbox.set_cursor("other", 10)
-        inbox.trim()
-        with pytest.raises(SourceGap, match=f"after {after}"):
-            EdgeLog(tmp_path, LOG, consumer="fusion").open(Seq(after))
-
-
 @pytest.mark.req("FLW-12")
 def test_the_edge_forgets_what_all_consumers_have_done_and_tells_how_far_each_is_behind(tmp_path: Path) -> None:
     with opened(tmp_path) as inbox:
@@ -105,12 +73,12 @@ def test_the_edge_forgets_what_all_consumers_have_done_and_tells_how_far_each_is
             take_in(inbox, range(start, start + 10))
         retention.tend()
         assert inbox.retained().first_seq == 1
-        EdgeLog(tmp_path, LOG, consumer="fusion").acknowledge(Seq(25))
-        EdgeLog(tmp_path, LOG, consumer="audit").acknowledge(Seq(10))
+        EdgeLog(tmp_path, LOG, consumer="fusion").acknowledge(LogPosition(inbox.uuid, 25))
+        EdgeLog(tmp_path, LOG, consumer="audit").acknowledge(LogPosition(inbox.uuid, 10))
         retention.tend()
         assert inbox.retained().first_seq == 11
         assert retention.lags() == {"fusion": 5, "audit": 20}
-        EdgeLog(tmp_path, LOG, consumer="audit").acknowledge(Seq(30))
+        EdgeLog(tmp_path, LOG, consumer="audit").acknowledge(LogPosition(inbox.uuid, 30))
         retention.tend()
         assert inbox.retained().first_seq == 21
 

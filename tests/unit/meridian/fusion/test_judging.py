@@ -13,7 +13,7 @@ from meridian.fusion.emissions import Meeting
 from meridian.fusion.estimates import COLUMNS, Estimates
 from meridian.fusion.evidence import Evidence
 from meridian.fusion.exact import Floats, Integers
-from meridian.fusion.geometry import Geometry, Passages
+from meridian.fusion.geometry import Geometry, Passages, collision
 from meridian.fusion.judging import Astronomer
 from meridian.fusion.risk import ConjunctionRisk
 from meridian.fusion.tracks import Tracks
@@ -57,7 +57,7 @@ def everywhere(times: int, count: int, until: float = 60.0) -> tuple[Floats, Int
 def test_a_finding_is_where_the_objects_really_pass_not_where_the_catalog_says() -> None:
     sky = StraightSky(crossing(2, seed=1))
     truth = off(sky.states, seed=2)
-    found = Astronomer(sky, how_far, 1e5).findings(1, seen(sky, truth, *everywhere(4000, 2)))
+    found = Astronomer(sky, 1e5, how_far).findings(1, seen(sky, truth, *everywhere(4000, 2)))
     relative = (truth[1] - truth[0])[None]
     when = closest(relative)[0]
     place = relative[0, :3] + when * relative[0, 3:]
@@ -80,7 +80,7 @@ def test_misses_are_as_far_off_as_the_spread_says() -> None:
         sky = StraightSky(crossing(2, seed=seed))
         truth = sky.states + np.random.default_rng(seed + 1000).multivariate_normal(np.zeros(6), PRIOR, 2)
         evidence = seen(sky, truth, *everywhere(20, 2), seed=seed + 2000)
-        risk = Astronomer(sky, how_far, 1e9).findings(1, evidence)[PAIR]
+        risk = Astronomer(sky, 1e9, how_far).findings(1, evidence)[PAIR]
         relative = (truth[1] - truth[0])[None]
         real = relative[0, :3] + closest(relative)[0] * relative[0, 3:]
         distances.append((np.linalg.norm(real) - risk.miss) / np.sqrt(risk.spread[0]))
@@ -92,9 +92,9 @@ def test_misses_are_as_far_off_as_the_spread_says() -> None:
 def test_only_pairs_closer_than_the_threshold_are_told_of() -> None:
     sky = StraightSky(crossing(6, seed=5))
     evidence = seen(sky, off(sky.states, seed=6), *everywhere(600, 6))
-    every = Astronomer(sky, how_far, 1e9).findings(1, evidence)
+    every = Astronomer(sky, 1e9, how_far).findings(1, evidence)
     border = float(np.median([risk.miss for risk in every.values()]))
-    near = Astronomer(sky, how_far, border).findings(1, evidence)
+    near = Astronomer(sky, border, how_far).findings(1, evidence)
     assert len(every) == 15
     assert near == {meeting: risk for meeting, risk in every.items() if risk.miss < border}
     assert 0 < len(near) < 15
@@ -103,7 +103,7 @@ def test_only_pairs_closer_than_the_threshold_are_told_of() -> None:
 def test_only_objects_observed_in_the_window_are_judged_in_it() -> None:
     sky = StraightSky(crossing(3, seed=5))
     evidence = seen(sky, sky.states, np.array([1.0, 35.0, 40.0]), np.array([2, 0, 1]))
-    found = Astronomer(sky, how_far, 1e9).findings(2, evidence)
+    found = Astronomer(sky, 1e9, how_far).findings(2, evidence)
     assert set(found) == {Meeting(2, "object-000", "object-001")}
 
 
@@ -118,6 +118,14 @@ def test_objects_that_fly_abreast_are_as_far_apart_as_they_are(speed: float) -> 
     assert geometry.miss == pytest.approx([5000])
     assert abs(geometry.offset) <= 60 * SECOND
     assert np.hypot(*geometry.in_plane(0)[0]) == pytest.approx(5000)
+
+
+def test_the_probability_is_that_of_a_draw() -> None:
+    plane, spread, radius = (300.0, -200.0), (9e4, 4e4, 2e4), 120.0
+    covariance = np.array([[spread[0], spread[2]], [spread[2], spread[1]]])
+    drawn = np.random.default_rng(1).multivariate_normal(plane, covariance, 2_000_000)
+    share = float((np.hypot(drawn[:, 0], drawn[:, 1]) < radius).mean())
+    assert collision(plane, spread, radius) == pytest.approx(share, rel=0.02)
 
 
 def test_a_passage_through_the_very_middle_has_a_plane() -> None:
@@ -168,7 +176,7 @@ def through(evidence: list[Evidence], heard: list[float], judge: Astronomer) -> 
 def test_ten_orders_of_arrival_give_the_same_findings_to_the_last_bit_and_those_of_one_batch() -> None:
     sky = StraightSky(crossing(5, seed=9))
     times, objects = everywhere(400, 5, until=200)
-    judge, singles = Astronomer(sky, how_far, 3000.0), []
+    judge, singles = Astronomer(sky, 3000.0, how_far), []
     whole = seen(sky, off(sky.states, seed=10), times, objects)
     for row in range(len(times)):
         singles.append(seen_alone(sky, times, objects, row))

@@ -23,7 +23,7 @@ SKY = StraightSky(np.concatenate([RANDOM.normal(size=(6, 3)) * 900 - VELOCITY * 
 
 
 def fresh() -> Correlator[ConjunctionRisk]:
-    judge = Astronomer(SKY, lambda plane, spread, radius: plane[0] / spread[0], 3000.0)
+    judge = Astronomer(SKY, 3000.0)
     return Correlator(Windows(), Watermarks({"radar": 0, "isl": 10 * SECOND}), Evidence.nothing(COLUMNS), judge)
 
 

@@ -18,6 +18,7 @@ from meridian.fusion.sky import CatalogSky, Foreseen
 from meridian.fusion.windows import SECOND, Windows
 from meridian.orbit.elements import Elements
 from meridian.orbit.propagation import Propagator
+from meridian.orbit.screening import Screening, screen
 
 WINDOWS = Windows()
 HOUR = 3600 * SECOND
@@ -91,3 +92,15 @@ def test_only_passages_to_come_of_objects_that_were_seen_are_looked_at() -> None
     assert len(sky.passages(window, both)) == 0, "and before the end of this one"
     assert len(replace(sky, horizon=HOUR).passages(FIRST - 12 * 120, both)) == 0
     assert sky.names(both) == ["one", "two"]
+
+
+def test_what_a_screening_finds_is_foreseen() -> None:
+    pair = crossing_pair(1)
+    sky, when = sky_of(pair)
+    found = screen(pair, Screening(EPOCH + HOUR, EPOCH + 7 * HOUR, 200_000.0, processes=1))
+    foreseen = Foreseen.screened(sky.references, found, np.array([3.0, 4.0]))
+    nearest = int(np.abs(foreseen.times - when).argmin())
+    assert abs(int(foreseen.times[nearest]) - when) < SECOND // 100
+    assert np.allclose(foreseen.first_states[nearest], sky.foreseen.first_states[0], atol=80)
+    assert set(foreseen.radii.tolist()) == {7.0}
+    assert len(Foreseen.screened(sky.references, [], np.array([3.0, 4.0]))) == 0

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from meridian.orbit.kepler import MU, Moved, moved
+from meridian.orbit.equinoctial import EARTH_MU as MU
+from meridian.orbit.kepler import Moved, moved
 from meridian.orbit.propagation import Floats
 
 RANDOM = np.random.default_rng(2)
