@@ -72,12 +72,12 @@ PUBLIC = {
     """,
     "holdfast.sinks": "Console ConsoleForm Files Format Http HttpBody Postgres Sqlite Upsert",
     "meridian.sensors": """
-        Angular Area Bounds Candidates Catalog ClockKind ClockQuality ENVELOPE_VERSION Edge EdgeDocument EdgeLog
-        ErrorKind Form IslTcp Landing Mode NAMESPACE OBSERVATION_SCHEMA Observation ObservationColumns
-        ObservationSource OpticalHttp Physics Polling Pump RECORD RadarUdp RangeRate Refusal Repeats Row Screen
-        Screened Sensors SourceKind StateVector TRAITS Taken Traits Uncertainty UnknownObjects columns_of events_of
-        from_json from_observations heartbeat load max_skews_ns observation_ids parse standard_rules to_arrow
-        to_observations
+        Angular Area Bounds Candidates Catalog Classifier ClockKind ClockQuality ENVELOPE_VERSION Edge EdgeDocument
+        EdgeLog ErrorKind Form IslTcp Landing Mode NAMESPACE OBSERVATION_SCHEMA Observation ObservationColumns
+        ObservationSource OpticalHttp Physics Polling Pump RECORD RadarUdp RangeRate RecentObjects Refusal Repeats Row
+        Screen Screened Sensors SourceKind StateVector TRAITS Taken Traits Uncertainty UnknownObjects columns_of
+        events_of from_json from_observations heartbeat load max_skews_ns observation_ids parse standard_rules
+        to_arrow to_observations
     """,
     "meridian.sensors.simulate": """
         Archive BeaconSender Burst Emission Faults Noise Objects Outage Player RADARS Record Scenario Site Span

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Uncertainty,
         from_json,
     )
+    from meridian.sensors.priority import Classifier, RecentObjects
     from meridian.sensors.pump import Pump
     from meridian.sensors.screening import Candidates, ErrorKind, Refusal, Screen, Screened
     from meridian.sensors.source import TRAITS, ObservationSource, Taken, Traits
@@ -94,6 +95,10 @@ _HOMES = {
         "Uncertainty",
         "from_json",
     ),
+    "meridian.sensors.priority": (
+        "Classifier",
+        "RecentObjects",
+    ),
     "meridian.sensors.pump": ("Pump",),
     "meridian.sensors.screening": (
         "Candidates",
@@ -136,6 +141,7 @@ __all__ = [
     "Bounds",
     "Candidates",
     "Catalog",
+    "Classifier",
     "ClockKind",
     "ClockQuality",
     "Edge",
@@ -155,6 +161,7 @@ __all__ = [
     "Pump",
     "RadarUdp",
     "RangeRate",
+    "RecentObjects",
     "Refusal",
     "Repeats",
     "Row",
