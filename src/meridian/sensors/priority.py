@@ -6,8 +6,9 @@ within 30 seconds says little that the five before it did not: low, unless someb
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ _NEVER = np.iinfo(np.int64).min
 @dataclass(slots=True, eq=False)
 class RecentObjects:
     """The newest samples of each object: as many as the rule asks about, for as many objects as there is room.
+
+    A `Keepable`: whoever runs it can keep its state with the offset up to which it has seen everything.
 
     :param window_ns: samples that are older are not recent.
     :param most: objects that are remembered; of more, those seen longest ago are forgotten, and are news again.
@@ -61,6 +64,16 @@ class RecentObjects:
             self._newest[places] = np.sort(self._newest[places], axis=1)[:, ::-1]
         self._forget(int(times_ns.max()) if len(times_ns) else 0)
         return before
+
+    def snapshot(self) -> Sequence[bytes]:
+        """All that is remembered, as buffers that `restore` reads."""
+        return json.dumps(list(self._slots)).encode(), self._newest.tobytes()
+
+    def restore(self, buffers: Sequence[memoryview]) -> None:
+        """Remember what `snapshot` saw."""
+        names, newest = buffers
+        self._slots = {name: slot for slot, name in enumerate(json.loads(bytes(names)))}
+        self._newest = np.frombuffer(bytes(newest), np.int64).reshape(-1, _KEPT).copy()
 
     def _slots_of(self, names: list[str]) -> npt.NDArray[np.int64]:
         new = [name for name in names if name not in self._slots]

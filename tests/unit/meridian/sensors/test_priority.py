@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.checkpoint.operators import Keepable
 from holdfast.flow import Priority
 from meridian.sensors import Classifier, ObservationColumns, RecentObjects, SourceKind
 from meridian.sensors.columns import RECORD
@@ -118,3 +119,29 @@ def test_objects_that_were_not_seen_lately_are_forgotten() -> None:
     recent.sampled(pa.array([str(number) for number in range(1000)]), np.zeros(1000, np.int64))
     recent.sampled(pa.array(["later"]), np.array([WINDOW]))
     assert len(recent) == 1
+
+
+@given(BATCHES, BATCHES)
+def test_what_is_restored_goes_on_as_if_it_had_never_ended(
+    before: list[tuple[tuple[str, int], ...]], after: list[tuple[tuple[str, int], ...]]
+) -> None:
+    recent, restored = RecentObjects(), RecentObjects()
+    now = played(recent, before, 0)[1]
+    restored.restore([memoryview(bytes(buffer)) for buffer in recent.snapshot()])
+    assert len(restored) == len(recent)
+    assert played(restored, after, now) == played(recent, after, now)
+
+
+def played(recent: RecentObjects, batches: list[tuple[tuple[str, int], ...]], now: int) -> tuple[list[list[int]], int]:
+    """What was counted before each sample, and the time of the last."""
+    counted = []
+    for batch in batches:
+        times = now + np.cumsum([later * SECOND for _, later in batch], dtype=np.int64)
+        counted.append(recent.sampled(pa.array([name for name, _ in batch], pa.string()), times).tolist())
+        now = int(times[-1]) if len(times) else now
+    return counted, now
+
+
+def test_it_can_be_kept_by_whoever_runs_it() -> None:
+    state: Keepable = RecentObjects()
+    assert state.snapshot()
