@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from holdfast import BatchLimits, Budget, Pipeline, SinkSpec, SparkSettings, Sqlite, Until, Upsert, python
+from holdfast import BatchLimits, Budget, Pipeline, SinkSpec, SparkSettings, Sqlite, Until, Upsert
 from holdfast.capture.contract import Captured, Source
 from holdfast.model.positions import Seq
 from meridian.fusion.correlator import Correlator
@@ -33,12 +33,12 @@ from meridian.fusion.evidence import Evidence
 from meridian.fusion.judging import Astronomer
 from meridian.fusion.risk import ConjunctionRisk
 from meridian.fusion.sky import CatalogSky, Foreseen
-from meridian.fusion.spark import NAMES, Fuse, Fused, heard_in
+from meridian.fusion.spark import NAMES, Fused, fusing, heard_in, observations_in
 from meridian.fusion.watermarks import Watermarks
 from meridian.fusion.windows import SECOND
 from meridian.orbit.elements import Elements
 from meridian.orbit.propagation import Propagator
-from meridian.sensors import Row, SourceKind, columns_of, events_of, heartbeat
+from meridian.sensors import SourceKind, columns_of, events_of, heartbeat
 from tests.support.made_up_objects import EPOCH, made_up
 from tests.support.watched_sky import WINDOWS, WatchedSky, off_catalog
 
@@ -142,7 +142,7 @@ def pipeline(directory: Path, pairs: Pairs | None = None) -> Pipeline:
     return (
         Pipeline("fusion", directory=directory / "pipeline")
         .read(Watching(pairs))
-        .process(python(Fuse(pairs)))
+        .process(*fusing(pairs))
         .output_mode("update")
         .write(
             SinkSpec(name="alerts", sink=last),
@@ -157,7 +157,7 @@ def pipeline(directory: Path, pairs: Pairs | None = None) -> Pipeline:
 def batch_answer(pairs: Pairs) -> dict[str, tuple[float, float, int]]:
     """What holds of every window when all that was seen is looked at at once: miss, probability and time by alert."""
     parts, seen = pairs(), columns_of(Watching(pairs).events)
-    evidence = parts.contributions.evidence(seen.where(seen.records["row"] == Row.OBSERVATION))
+    evidence = parts.contributions.evidence(observations_in(seen))
     _, words, _ = parts.before_anything.after(evidence, heard_in(seen))
     return {_name(word.meeting): _figures(word.finding) for word in words}
 

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from holdfast.process import Step, batches, python
 from meridian.fusion.alerts import ALERT_ROWS, alert_rows
 from meridian.fusion.contributions import Contributions
+from meridian.fusion.errors import NotCatalogued
 from meridian.fusion.estimates import COLUMNS
 from meridian.fusion.evidence import Evidence
 from meridian.fusion.saved import Fusion, packed, restored, saved, unpacked
@@ -67,6 +70,31 @@ class Fuse:
         )
 
 
+@dataclass(frozen=True)
+class Known:
+    """Lets heartbeats and observations through that say something; what does not is given up row by row."""
+
+    assembly: Assembly
+
+    def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
+        """The same events; `NotCatalogued` when one of them is of an object or a sensor that nobody knows."""
+        of = observations_in(columns_of(events))
+        known = parts_of(self.assembly).contributions.known(of)
+        if not known.all():
+            first = int(np.flatnonzero(~known)[0])
+            raise NotCatalogued(
+                f"{of.source_ids[first]} saw {of.object_ids[first]}, and the catalog has no orbit of it at that time, "
+                "or nobody has said where the sensor stands.",
+                remedy="Import elements of the object, or declare the sensor's site; then reprocess the dead letters.",
+            )
+        return events
+
+
+def fusing(assembly: Assembly) -> list[Step]:
+    """The steps of a pipeline from the events of sensors to rows of alerts."""
+    return [batches(Known(assembly)), python(Fuse(assembly))]
+
+
 @lru_cache(maxsize=2)
 def parts_of(assembly: Assembly) -> Fused:
     """The parts, made once in a worker."""
@@ -78,10 +106,14 @@ def parcel_of(events: Iterable[pa.RecordBatch], contributions: Contributions) ->
     evidence, heard = Evidence.nothing(COLUMNS), dict[str, Heard]()
     for batch in events:
         seen = columns_of(batch)
-        is_observation = seen.records["row"] == Row.OBSERVATION
-        evidence = evidence + contributions.evidence(seen.where(is_observation))
+        evidence = evidence + contributions.evidence(observations_in(seen))
         heard = together(heard, heard_in(seen))
     return packed(evidence, heard)
+
+
+def observations_in(seen: ObservationColumns) -> ObservationColumns:
+    """Without the heartbeats."""
+    return seen.where(seen.records["row"] == Row.OBSERVATION)
 
 
 def heard_in(seen: ObservationColumns) -> dict[str, Heard]:
