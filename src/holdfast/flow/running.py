@@ -138,6 +138,8 @@ class BuiltGraph:
 
     def _abort(self) -> None:
         late = list(self._tasks.values())
+        if not late:
+            return
         for runner in late:
             runner.abort()
         self._abort_at = asyncio.get_running_loop().call_later(self._grace, self._abort)

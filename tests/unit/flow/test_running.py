@@ -328,6 +328,16 @@ class TestStopping:
         Case(sink=Collected(transaction)).run(stop_at=1.0)
         assert rolled_back == [0]
 
+    def test_a_stop_after_the_end_does_nothing(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def scenario() -> None:
+            case = Case()
+            await case.graph().run()
+            case.graph().stop()
+            await asyncio.sleep(60)
+
+        run_virtually(scenario())
+        assert "abort" not in [line["event"] for line in lines(caplog)]
+
     @pytest.mark.req("ORC-13")
     def test_cancelling_the_run_leaves_no_task_behind(self) -> None:
         async def scenario() -> int:
