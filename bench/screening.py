@@ -48,7 +48,10 @@ def run() -> Iterator[dict[str, object]]:
 def _catalog() -> list[Elements]:
     paths = catalogs()
     if paths:
-        return list(read_catalog(catalog_text(paths[len(paths) // 2])).elements)
+        file = read_catalog(catalog_text(paths[len(paths) // 2]))
+        if file.refusals:
+            raise SystemExit(f"screening: {len(file.refusals)} sets of the real catalog were refused; it is not whole")
+        return list(file.elements)
     return _filled([_low_orbit()], 16_000)
 
 

@@ -1,4 +1,8 @@
-"""The time of closest approach of a pair, by SGP4 alone: where the distance stops falling and begins to rise."""
+"""The time of closest approach of a pair, by SGP4 alone: where the distance stops falling and begins to rise.
+
+It is found by the velocities and then polished by the positions: SGP4's velocity is not quite the change of its
+position, which for two objects that fly around each other moves the time by tenths of a second.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from meridian.orbit.frames import Floats
 from meridian.orbit.propagation import METRES_PER_KM, Propagator
 from meridian.orbit.screening.sweep import Candidates
 from meridian.orbit.screening.values import Approach
 from meridian.orbit.time import NS_PER_SECOND
 
-_STILL_S = 1e-5
+_STILL_S = 1e-3
+_BESIDE_NS = NS_PER_SECOND // 2
 _MOST_STEPS = 40
 
 
@@ -28,18 +32,18 @@ def refined(propagator: Propagator, candidates: Candidates, half_s: float, thres
 def _refine(propagator: Propagator, first: int, second: int, time_ns: int, half_s: float) -> Approach | None:
     """By false position (Illinois) on the rate of the squared distance, between the two ends of the step."""
 
-    def closing(seconds: float) -> tuple[float, Floats, Floats]:
+    def closing(seconds: float) -> float:
         apart, speed = propagator.relative_km(first, second, time_ns + round(seconds * NS_PER_SECOND))
-        return float(apart @ speed), apart, speed
+        return float(apart @ speed)
 
     low, high = -half_s, half_s
-    at_low, at_high = closing(low)[0], closing(high)[0]
+    at_low, at_high = closing(low), closing(high)
     if not at_low <= 0.0 < at_high:
         return None
     side, seconds = 0, low
     for _ in range(_MOST_STEPS):
         before, seconds = seconds, (low * at_high - high * at_low) / (at_high - at_low)
-        rate, apart, speed = closing(seconds)
+        rate = closing(seconds)
         if abs(seconds - before) < _STILL_S:
             break
         if rate > 0.0:
@@ -48,8 +52,21 @@ def _refine(propagator: Propagator, first: int, second: int, time_ns: int, half_
         else:
             low, at_low, at_high = seconds, rate, at_high * (0.5 if side < 0 else 1.0)
             side = -1
-    miss, fast = (float(np.sqrt(each @ each)) * METRES_PER_KM for each in (apart, speed))
-    return Approach(time_ns + round(seconds * NS_PER_SECOND), first, second, miss, fast)
+    tca_ns = _polished(propagator, first, second, time_ns + round(seconds * NS_PER_SECOND))
+    miss, fast = (float(np.sqrt(each @ each)) * METRES_PER_KM for each in propagator.relative_km(first, second, tca_ns))
+    return Approach(tca_ns, first, second, miss, fast)
+
+
+def _polished(propagator: Propagator, first: int, second: int, time_ns: int) -> int:
+    """The time at the bottom of the parabola through three squared distances, twice."""
+    for _ in range(2):
+        before, now, after = (
+            float(apart @ apart)
+            for apart, _ in (propagator.relative_km(first, second, time_ns + at * _BESIDE_NS) for at in (-1, 0, 1))
+        )
+        bend = before - 2.0 * now + after
+        time_ns += round(_BESIDE_NS * 0.5 * (before - after) / bend) if bend > 0.0 else 0
+    return time_ns
 
 
 def merged(approaches: list[Approach]) -> list[Approach]:

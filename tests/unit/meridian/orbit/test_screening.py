@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.support.brute_force import brute_force
@@ -35,11 +37,13 @@ def made_up(norad: int, random: np.random.Generator, altitude_km: float, eccentr
 
 
 def catalog() -> list[Elements]:
-    """A crowded shell, objects that dive through it, and some far above."""
+    """A crowded shell, objects that dive through it, some far above, and two that fly around each other."""
     random = np.random.default_rng(42)
     shell = [made_up(number, random, 550.0 + random.uniform(-3, 3)) for number in range(150)]
     divers = [made_up(1000 + number, random, 545.0, 0.6) for number in range(15)]
-    return shell + divers + [made_up(2000 + number, random, 20_000.0) for number in range(10)]
+    above = [made_up(2000 + number, random, 20_000.0) for number in range(10)]
+    leader = made_up(3000, random, 800.0)
+    return [*shell, *divers, *above, leader, replace(leader, norad=3001, eccentricity=0.0021)]
 
 
 CATALOG = catalog()
@@ -56,6 +60,7 @@ def test_everything_that_brute_force_finds_is_found(found: list[Approach]) -> No
     expected = brute_force(Propagator(CATALOG), SCREENING.start_ns, SCREENING.end_ns, SCREENING.threshold_m)
     assert len(expected) > 100
     ours = {(each.first, each.second, round(each.tca_ns / MINUTE_NS)): each for each in found}
+    assert (175, 176) in {(first, second) for first, second, _ in expected}
     assert expected.keys() == ours.keys()
     for key, (tca, miss) in expected.items():
         assert ours[key].tca_ns == pytest.approx(tca, abs=10_000_000)
