@@ -32,9 +32,9 @@ class Encounter:
         numbers = (self.first, self.second, self.first_covariance, self.second_covariance)
         shapes = [np.shape(each) for each in numbers]
         if shapes != [(6,), (6,), (6, 6), (6, 6)] or not all(np.isfinite(each).all() for each in numbers):
-            raise _invalid("The states and covariances are not numbers of 6 and 6 by 6.")
+            raise invalid("The states and covariances are not numbers of 6 and 6 by 6.")
         if not self.hard_body_radius_m > 0.0:
-            raise _invalid(f"The hard-body radius is {self.hard_body_radius_m} m.")
+            raise invalid(f"The hard-body radius is {self.hard_body_radius_m} m.")
 
     @property
     def position_m(self) -> Floats:
@@ -55,7 +55,7 @@ class Encounter:
         """The same encounter when its distance is smallest: a message rounds its time to a millisecond."""
         speed_squared = self.velocity_m_s @ self.velocity_m_s
         if speed_squared == 0.0:
-            raise _invalid("The two objects do not move against each other.")
+            raise invalid("The two objects do not move against each other.")
         seconds = -(self.position_m @ self.velocity_m_s) / speed_squared
         first, second = (
             np.concatenate([state[:3] + seconds * state[3:], state[3:]]) for state in (self.first, self.second)
@@ -67,9 +67,9 @@ def encounter_of(message: ConjunctionMessage, hard_body_radius_m: float | None =
     """The encounter of a message, with a radius of one's own or the one that its comment says."""
     radius = hard_body_radius_m if hard_body_radius_m is not None else message.hard_body_radius_m
     if radius is None:
-        raise _invalid(f"The message {message.message_id} says no hard-body radius.")
+        raise invalid(f"The message {message.message_id} says no hard-body radius.")
     if message.first.frame != message.second.frame:
-        raise _invalid(f"The two states are in {message.first.frame} and in {message.second.frame}.")
+        raise invalid(f"The two states are in {message.first.frame} and in {message.second.frame}.")
     first, second = (np.concatenate([each.position_m, each.velocity_m_s]) for each in (message.first, message.second))
     return Encounter(first, second, message.first.covariance, message.second.covariance, radius)
 
@@ -131,5 +131,6 @@ def remedied(covariance: Floats, radius_m: float) -> Remedied:
     return Remedied(vectors, np.sqrt(np.maximum(values, floor)), bool((values < floor).any()))
 
 
-def _invalid(what: str) -> InvalidEncounter:
+def invalid(what: str) -> InvalidEncounter:
+    """The error about an encounter."""
     return InvalidEncounter(what, remedy="Give two whole states and covariances in one frame, and a radius above zero.")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from meridian.orbit import equinoctial
 from meridian.orbit.frames import Floats, rotated_covariance
-from meridian.orbit.pc.encounter import Encounter
+from meridian.orbit.pc.encounter import Encounter, invalid
 
 _MOST_STEPS = 60
 _STILL_M = 1e-3
@@ -61,6 +61,8 @@ def orbits_of(encounter: Encounter) -> tuple[Orbit, Orbit]:
 
 
 def _orbit(state: Floats, covariance: Floats, axes: Floats) -> Orbit:
+    if state[3:] @ state[3:] >= 2.0 * equinoctial.EARTH_MU / np.linalg.norm(state[:3]):
+        raise invalid("One of the two objects is not bound to the Earth.")
     turned = np.concatenate([axes @ state[:3], axes @ state[3:]])
     elements = equinoctial.from_cartesian(turned)
     _, jacobian = equinoctial.with_jacobian(elements, np.zeros(()))

@@ -21,6 +21,9 @@ _NODES = 64
 _MOST_NODES = 1024
 _CONVERGED = 1e-12
 _ROOT_2 = math.sqrt(2.0)
+_REACH_SIGMAS = 39.0
+"""Where a Gaussian ends in double precision."""
+_SIZES = 49
 
 
 def foster(plane: EncounterPlane) -> float:
@@ -39,12 +42,21 @@ def foster(plane: EncounterPlane) -> float:
 
 
 def _disc(plane: EncounterPlane, nodes: int) -> float:
-    angles, weights = gauss(nodes, 0.0, math.pi)
+    angles, weights = gauss(nodes, *_angles_within_reach(plane))
     along, across = plane.radius_m * np.cos(angles), plane.radius_m * np.sin(angles)
     long, short = plane.sigma_m
     density = np.exp(-0.5 * ((along - plane.miss_m[0]) / long) ** 2) / (math.sqrt(2.0 * math.pi) * long)
     chance = _between((-across - plane.miss_m[1]) / short, (across - plane.miss_m[1]) / short)
     return float(np.sum(weights * density * chance * across))
+
+
+def _angles_within_reach(plane: EncounterPlane) -> tuple[float, float]:
+    """Which part of the half circle is near enough along the ellipse to count; a body may be many sigmas wide."""
+    low, high = (
+        min(max((plane.miss_m[0] + side * _REACH_SIGMAS * plane.sigma_m[0]) / plane.radius_m, -1.0), 1.0)
+        for side in (-1.0, 1.0)
+    )
+    return math.acos(high), math.acos(low)
 
 
 def _between(low: Floats, high: Floats) -> Floats:
@@ -74,15 +86,17 @@ class MaximumProbability:
 
 def maximum(plane: EncounterPlane) -> MaximumProbability:
     """Alfano's maximum: the shape and direction of the ellipse are kept, its size is taken as unknown."""
-    distance = math.hypot(*(miss / sigma for miss, sigma in zip(plane.miss_m, plane.sigma_m, strict=True)))
-    touching = math.hypot(*plane.miss_m) <= plane.radius_m
-    if touching:
+    gap = math.hypot(*plane.miss_m) - plane.radius_m
+    if gap <= 0.0:
         return MaximumProbability(1.0, 0.0)
-    guess = math.log(distance / _ROOT_2)
-    best = minimize_scalar(
-        lambda size: -foster(plane.scaled(math.exp(size))), bounds=(guess - 3.0, guess + 3.0), options={"xatol": 1e-7}
+    farthest = math.hypot(*(miss / sigma for miss, sigma in zip(plane.miss_m, plane.sigma_m, strict=True)))
+    sizes = np.linspace(math.log(0.1 * gap / plane.sigma_m[0]), math.log(2.0 * farthest), _SIZES)
+    best = int(np.argmax([foster(plane.scaled(math.exp(size))) for size in sizes]))
+    around = float(sizes[max(best - 1, 0)]), float(sizes[min(best + 1, _SIZES - 1)])
+    found = minimize_scalar(
+        lambda size: -foster(plane.scaled(math.exp(size))), bounds=around, options={"xatol": 1e-7}, method="bounded"
     )
-    return MaximumProbability(float(-best.fun), math.exp(float(best.x)))
+    return MaximumProbability(float(-found.fun), math.exp(float(found.x)))
 
 
 def maximum_without_covariance(miss_m: float, radius_m: float, aspect: float = 3.0) -> MaximumProbability:

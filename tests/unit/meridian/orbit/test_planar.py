@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import dblquad
 from tests.support.cdm_text import MESSAGE
@@ -118,6 +118,13 @@ def test_foster_is_the_integral_over_the_disc(case: EncounterPlane) -> None:
     assert foster(case) == pytest.approx(expected / (2 * np.pi * long * short), rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.parametrize("sigma", [1e-1, 1e-2, 1e-3])
+@pytest.mark.req("ORB-05")
+def test_a_body_of_many_sigmas_is_hit_half_of_the_time_at_its_edge(sigma: float) -> None:
+    edge = EncounterPlane((10.0, 0.0), (sigma, sigma), 10.0)
+    assert foster(edge) == pytest.approx(0.5 - sigma / 10.0 / np.sqrt(8.0 * np.pi), abs=2e-2 * sigma)
+
+
 def test_far_away_it_is_tiny_and_not_nothing() -> None:
     far = EncounterPlane((0.0, 2000.0), (100.0, 100.0), 10.0)
     small_body = 0.5 * 10.0**2 / 100.0**2 * np.exp(-0.5 * 20.0**2)
@@ -125,7 +132,9 @@ def test_far_away_it_is_tiny_and_not_nothing() -> None:
 
 
 @settings(deadline=None, max_examples=30)
-@given(planes, st.floats(0.2, 5.0))
+@given(planes, st.floats(0.02, 5.0))
+@example(EncounterPlane((8.0, 0.25), (1.0, 1.0), 8.0), 0.25)
+@example(EncounterPlane((8.0, 0.25), (1.0, 1.0), 8.0), 0.002)
 @pytest.mark.req("ORB-05")
 def test_no_size_of_the_covariance_gives_more_than_the_maximum(case: EncounterPlane, factor: float) -> None:
     assert foster(case.scaled(factor)) <= maximum(case).probability * (1.0 + 1e-6)
