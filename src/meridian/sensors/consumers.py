@@ -84,5 +84,9 @@ class Retention:
                 self.inbox.set_cursor(name, seq)
         self.inbox.trim()
         if self.raw is not None:
-            self.raw.set_cursor(_ITSELF, self.raw.end())
-            self.raw.trim(keep=Keep(age=self.raw_age))
+            self._tend_raw(self.raw)
+
+    def _tend_raw(self, raw: Inbox) -> None:
+        if raw.cursors().get(_ITSELF) != raw.end():
+            raw.set_cursor(_ITSELF, raw.end())
+        raw.trim(keep=Keep(age=self.raw_age))

@@ -47,8 +47,9 @@ class Edge:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether every source takes in."""
-        return all(station.is_alive for station in self.stations)
+        """Whether every source takes in and is looked after."""
+        is_tended = self._ticking is not None and not self._ticking.done()
+        return is_tended and all(station.is_alive for station in self.stations)
 
     async def start(self) -> None:
         """Open logs and sources; what is wrong with one of them is raised, and nothing stays open."""

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
+from holdfast.model.errors import HoldfastError
 from meridian.sensors.events import heartbeat
 from meridian.sensors.idle import IdleRule
 from meridian.sensors.landing import PASSES, Flight, Landing, Leg
@@ -123,6 +124,9 @@ class Pump:
         except PASSES as error:
             self._fly_again(leg, error)
             return
+        except HoldfastError as error:
+            self._fail(error)
+            return
         leg.future.add_done_callback(lambda future: loop.call_soon_threadsafe(self._landed, leg, future))
 
     def _landed(self, leg: Leg, future: Future[object]) -> None:
@@ -132,9 +136,14 @@ class Pump:
             case Exception() as error if isinstance(error, PASSES):
                 self._fly_again(leg, error)
             case error:
-                self._failure = error
-                self.source.stop()
+                self._fail(error)
         self._settle()
+
+    def _fail(self, error: BaseException) -> None:
+        """Nothing more can become durable: let the source end, so that `run` comes to say so."""
+        self._failure = error
+        self.source.stop()
+        self._changed.set()
 
     def _fly_again(self, leg: Leg, error: Exception) -> None:
         logger.warning("log.no_room", extra={"source": self.source.name, "why": str(error), "pause_s": RETRY_PAUSE})

@@ -70,6 +70,7 @@ class Station:
     lags: dict[str, int] = field(default_factory=dict)
     """How many events each consumer of the log is behind."""
     _tending: Future[None] | None = None
+    _upkeep: dict[str, str] = field(default_factory=dict)
 
     @property
     def source(self) -> ObservationSource:
@@ -94,16 +95,18 @@ class Station:
         return {**self.source.alarms, **self.raised}
 
     def watched(self, now: float) -> dict[str, str]:
-        """What the watch says of it now."""
+        """What the watch says of it now, and what keeps it from forgetting what nobody needs."""
         drops, meter = self.source.drops, self.pump.meter
-        return self.watch.alarms(Sample(now, meter.taken, drops["kernel"] + drops["wrong_size"], meter.lags.negative))
+        sample = Sample(now, meter.taken, drops["kernel"] + drops["wrong_size"], meter.lags.negative)
+        return {**self.watch.alarms(sample), **self._upkeep}
 
     def tend(self) -> None:
-        """Forget what nobody needs, in the thread that waits for the disk; raises what it met the last time."""
-        if self._tending is not None and not self._tending.done():
-            return
+        """Forget what nobody needs, in the thread that waits for the disk. What that meets is an alarm."""
         if self._tending is not None:
-            self._tending.result()
+            if not self._tending.done():
+                return
+            error = self._tending.exception()
+            self._upkeep = {} if error is None else {"upkeep": str(error)}
         self._tending = self.landing.executor.submit(self._forget)
 
     def _forget(self) -> None:

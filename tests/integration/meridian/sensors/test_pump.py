@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 from tests.support.sensor_logs import Logs, room
 
-from holdfast.model.errors import LogFenced
+from holdfast.model.errors import LogClosed, LogFenced
 from meridian.sensors import ObservationSource, Screened, SourceKind, Taken, from_observations
 from meridian.sensors.columns import Row
 from meridian.sensors.idle import IdleRule
@@ -181,5 +181,18 @@ def test_a_log_that_another_owner_took_ends_the_pump(logs: Logs) -> None:
                 await pump.run()
         finally:
             other.close()
+
+    asyncio.run(run())
+
+
+def test_a_heartbeat_into_a_log_that_was_closed_ends_the_pump(logs: Logs) -> None:
+    async def run() -> None:
+        source = Scripted([], has_mark=False)
+        landing = logs.landing(KIND)
+        pump = Pump(source, landing, plan=room(1), now_ns=lambda: NOW, idle=IdleRule(after_ns=0))
+        landing.inbox.close()
+        pump.beat()
+        with pytest.raises(LogClosed):
+            await pump.run()
 
     asyncio.run(run())
