@@ -248,9 +248,10 @@ def dead_letters_after_the_cursor() -> None:
             recorded.set()
 
     def bury_behind_the_table(self: Undertaker, plan: Plan, failed: Sequence[FailedRow]) -> None:
-        assert not buried.is_set() or recorded.wait(30)
+        assert not failed or not buried.is_set() or recorded.wait(30)
+        is_the_very_first = bool(failed) and self._ground.dead_letters.count() == 0
         bury(self, plan, failed)
-        if plan.batch_id == 0:
+        if is_the_very_first:
             buried.set()
 
     def postpone(*args: Any, **how: Any) -> frozenset[int]:
