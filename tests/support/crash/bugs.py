@@ -254,8 +254,9 @@ def dead_letters_after_the_cursor() -> None:
         if is_the_very_first:
             buried.set()
 
-    def postpone(*args: Any, **how: Any) -> frozenset[int]:
-        late.append(lambda: record(*args, **how))
+    def postpone(self: LaneDeadLetters, *args: Any, **how: Any) -> frozenset[int]:
+        assert self._log.count() > 0 or buried.wait(30)
+        late.append(lambda: record(self, *args, **how))
         return frozenset()
 
     put(LaneDeadLetters, "record", postpone)
