@@ -33,7 +33,7 @@ from meridian.fusion.evidence import Evidence
 from meridian.fusion.judging import Astronomer
 from meridian.fusion.risk import ConjunctionRisk
 from meridian.fusion.sky import CatalogSky, Foreseen
-from meridian.fusion.spark import NAMES, Fused, fusing, heard_in, observations_in
+from meridian.fusion.spark import LATENESS, Fused, fusing, heard_in, observations_in
 from meridian.fusion.watermarks import Watermarks
 from meridian.fusion.windows import SECOND
 from meridian.orbit.elements import Elements
@@ -45,7 +45,6 @@ from tests.support.watched_sky import WINDOWS, WatchedSky, off_catalog
 if TYPE_CHECKING:
     from holdfast.model.positions import Position
 
-LATENESS = {"radar": SECOND // 10, "optical": 30 * SECOND, "isl": 10 * SECOND}
 HOUR = 3600 * SECOND
 FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
@@ -107,7 +106,7 @@ class Watching(Source):
         random, count = np.random.default_rng(self.pairs.seed), 2 * self.pairs.count
         times = EPOCH + np.sort(random.integers(0, self.seconds * SECOND, count * self.each))
         seen = self.pairs.watched.seen(times, random.permutation(np.tile(np.arange(count), self.each)))
-        allowed = np.array([LATENESS[NAMES[SourceKind(kind)]] for kind in seen.records["kind"].tolist()])
+        allowed = np.array([LATENESS[SourceKind(kind).prefix] for kind in seen.records["kind"].tolist()])
         arrival = times + random.uniform(0, 0.9, len(times)) * allowed
         seen.records["ingest_ts_ns"] = arrival.astype(np.int64)
         observed = events_of(seen, self.name).take(pa.array(np.argsort(arrival, kind="stable")))

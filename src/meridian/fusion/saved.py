@@ -16,6 +16,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
+from holdfast.model.errors import UnknownFormat
 from meridian.fusion.correlator import Correlator
 from meridian.fusion.emissions import Meeting, Said, Telling
 from meridian.fusion.estimates import Estimates
@@ -43,10 +44,6 @@ _RISK = {
     "observed": np.int64,
     "digests": np.uint64,
 }
-
-
-class UnknownState(ValueError):
-    """The bytes are not those of a correlator, or of another version of it."""
 
 
 def saved(state: Fusion) -> bytes:
@@ -94,10 +91,18 @@ def _read(content: bytes) -> Columns:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             columns = dict(file)
     except (ValueError, OSError, EOFError, BadZipFile) as error:
-        raise UnknownState(f"{len(content)} bytes are no state of the correlator: {error}") from error
+        raise _unknown(f"{len(content)} bytes are no state of the correlator: {error}.") from error
     if "version" not in columns or columns["version"].tolist() != [VERSION]:
-        raise UnknownState(f"The state is of version {columns.get('version')}, and this reads version {VERSION}.")
+        raise _unknown(f"The state is of version {columns.get('version')}, and this reads version {VERSION}.")
     return columns
+
+
+def _unknown(what: str) -> UnknownFormat:
+    return UnknownFormat(
+        what,
+        kept="Spark keeps the state as it is.",
+        remedy="Run the version that wrote it, or roll the pipeline back to a point before the change.",
+    )
 
 
 def _heard(heard: Mapping[str, Heard]) -> Columns:

@@ -7,6 +7,7 @@ a pair. Which task had which observation does not show, because evidence is adde
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,13 +26,14 @@ from meridian.fusion.estimates import COLUMNS
 from meridian.fusion.evidence import Evidence
 from meridian.fusion.saved import Fusion, packed, restored, saved, unpacked
 from meridian.fusion.watermarks import Heard
-from meridian.sensors import ObservationColumns, Row, SourceKind, columns_of
+from meridian.sensors import TRAITS, ObservationColumns, Row, SourceKind, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-NAMES = {SourceKind.RADAR: "radar", SourceKind.OPTICAL: "optical", SourceKind.INTER_SATELLITE_LINK: "isl"}
-"""What the kinds of sensor networks are called where their watermarks are declared."""
+LATENESS = {kind.prefix: TRAITS[kind].max_lateness_ns for kind in SourceKind}
+"""How late observations of each sensor network may be: the sources whose watermarks are waited for."""
+_LOG = logging.getLogger(__name__)
 
 _PARCEL = "shard INT, parcel BINARY"
 _SCHEMA = pa.schema([("shard", pa.int32()), ("parcel", pa.binary())])
@@ -119,11 +121,11 @@ def observations_in(seen: ObservationColumns) -> ObservationColumns:
 def heard_in(seen: ObservationColumns) -> dict[str, Heard]:
     """How far the sources in these columns have come."""
     records, heard = seen.records, dict[str, Heard]()
-    for kind, name in NAMES.items():
+    for kind in SourceKind:
         of_kind = records["kind"] == kind
         observed, beats = (records[of_kind & (records["row"] == row)] for row in (Row.OBSERVATION, Row.HEARTBEAT))
         if len(observed) or len(beats):
-            heard[name] = Heard.of(observed["sensor_ts_ns"], observed["ingest_ts_ns"], beats["sensor_ts_ns"])
+            heard[kind.prefix] = Heard.of(observed["sensor_ts_ns"], observed["ingest_ts_ns"], beats["sensor_ts_ns"])
     return heard
 
 
@@ -171,7 +173,11 @@ class _Correlating(StatefulProcessor):
             for parcel in some["parcel"]:
                 part, news = unpacked(bytes(parcel))
                 evidence, heard = evidence + part, together(heard, news)
-        state, words, _ = state.after(evidence, heard)
+        state, words, counts = state.after(evidence, heard)
+        if counts.dropped:
+            _LOG.warning(
+                "too late for every window: %d observations, watermark %s", counts.dropped, state.watermarks.all
+            )
         self._state.update((saved(state),))
         if words:
             yield alert_rows(words, state)

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from tests.support.straight_sky import StraightSky
 
+from holdfast.model.errors import UnknownFormat
 from meridian.fusion.correlator import Correlator
 from meridian.fusion.estimates import COLUMNS
 from meridian.fusion.evidence import Evidence
 from meridian.fusion.judging import Astronomer
 from meridian.fusion.risk import ConjunctionRisk
-from meridian.fusion.saved import UnknownState, restored, saved
+from meridian.fusion.saved import restored, saved
 from meridian.fusion.watermarks import Heard, Watermarks
 from meridian.fusion.windows import SECOND, Windows
 
@@ -58,19 +59,19 @@ def test_the_state_before_anything_was_seen_can_be_saved() -> None:
     "content", [b"", b"PK", b"not a state", saved(fresh())[:-40]], ids=["none", "zip", "text", "torn"]
 )
 def test_bytes_that_are_no_state_are_refused(content: bytes) -> None:
-    with pytest.raises(UnknownState, match="no state"):
+    with pytest.raises(UnknownFormat, match="no state"):
         restored(content, fresh())
 
 
 def test_a_state_of_another_version_is_refused() -> None:
     other = io.BytesIO()
     np.savez(other, version=np.array([2]))
-    with pytest.raises(UnknownState, match="version"):
+    with pytest.raises(UnknownFormat, match="version"):
         restored(other.getvalue(), fresh())
 
 
 def test_nothing_that_was_pickled_is_read() -> None:
     hostile = io.BytesIO()
     np.savez(hostile, version=np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(UnknownState):
+    with pytest.raises(UnknownFormat):
         restored(hostile.getvalue(), fresh())

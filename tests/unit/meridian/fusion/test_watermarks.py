@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from meridian.fusion.spark import LATENESS
 from meridian.fusion.watermarks import Heard, Watermarks
 from meridian.fusion.windows import SECOND
 
-LATENESS = {"isl": 10 * SECOND, "optical": 30 * SECOND, "radar": SECOND // 10}
 START = Watermarks(LATENESS)
 TIMES = st.integers(0, 1000 * SECOND)
 NEWS = st.builds(Heard, st.none() | TIMES, st.none() | TIMES)
