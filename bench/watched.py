@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from threading import Event, Thread
 
 from bench.pipeline import QUERY, filled, when
@@ -46,11 +46,11 @@ def run() -> Iterator[dict[str, object]]:
     """Rows a second with everybody looking, beside nobody."""
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
-        document = root / "watched.yaml"
+        document, waited = root / "watched.yaml", list[float]()
         document.write_text(DOCUMENT.format(root=root, events=ROWS * BATCHES, query=QUERY, rows=ROWS))
         filled(root / "pipeline" / "inbox" / "orders", ROWS * BATCHES).close()
         with running(document, root / "log"):
-            stretches = taking_turns(root, document)
+            stretches = taking_turns(root, document, waited)
         delivered = sorted(path.stat().st_mtime for path in (root / "out").rglob("*.parquet"))
     rates = {looked: mean(rate(delivered, *stretch) for stretch in of) for looked, of in stretches.items()}
     yield {
@@ -61,9 +61,16 @@ def run() -> Iterator[dict[str, object]]:
         "peer": f"nobody looks: {rates[False]:.0f} rows/s",
         "ratio": round(rates[True] / rates[False], 3),
     }
+    yield {
+        "bench": "watched",
+        "figure": "status_answers_beside_the_load",
+        "value": round(median(waited), 2),
+        "unit": "s",
+        "slowest": round(max(waited), 2),
+    }
 
 
-def taking_turns(root: Path, document: Path) -> dict[bool, list[tuple[float, float]]]:
+def taking_turns(root: Path, document: Path, waited: list[float]) -> dict[bool, list[tuple[float, float]]]:
     """When nobody looked and when everybody did, from and until."""
     when(lambda: any((root / "out").rglob("*.parquet")))
     time.sleep(WARM)
@@ -72,7 +79,7 @@ def taking_turns(root: Path, document: Path) -> dict[bool, list[tuple[float, flo
         for looked in (False, True) if turn % 2 else (True, False):  # so that neither is always the later one
             began = time.time()
             if looked:
-                with looking(document):
+                with looking(document, waited):
                     time.sleep(STRETCH)
             else:
                 time.sleep(STRETCH)
@@ -104,13 +111,19 @@ def running(document: Path, log: Path) -> Iterator[None]:
 
 
 @contextmanager
-def looking(document: Path) -> Iterator[None]:
-    """`top` open, `status` and `tap` again and again, each a process."""
+def looking(document: Path, waited: list[float]) -> Iterator[None]:
+    """`top` open, `status` and `tap` again and again, each a process.
+
+    :param waited: is given how long each `status` took, in seconds.
+    """
     over = Event()
 
     def again(*words: str) -> None:
         while not over.is_set():
+            began = time.monotonic()
             subprocess.run(command(*words), stdout=subprocess.DEVNULL, check=True)
+            if words[0] == "status":
+                waited.append(time.monotonic() - began)
             over.wait(EVERY)
 
     top = subprocess.Popen(command("top", document, "--times", "1000"), stdout=subprocess.DEVNULL)

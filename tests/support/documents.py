@@ -22,6 +22,7 @@ COMMON = {
     "required": False,
     "start": "earliest",
     "only": "large",
+    "columns": ["n", "m"],
     "retry": {"base": "200ms", "cap": "1m", "attempts": 5, "elapsed": "10m"},
     "breaker": {"window": 10, "minimum": 4, "failure_rate": 0.25, "cool_down": "5s", "within": "1m"},
     "on_exhausted": "hold",

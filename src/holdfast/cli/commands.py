@@ -1,10 +1,10 @@
-"""The commands by name. A command's module is imported when that command is used, so that help is quick."""
+"""The commands by name."""
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
+
+from holdfast.cli.loading import CONTEXT, Commands
 
 _ABOUT: dict[str, tuple[str, str]] = {
     "init": ("documents", "Write a pipeline document to begin with."),
@@ -31,36 +31,7 @@ _ABOUT: dict[str, tuple[str, str]] = {
 """Where each command is defined, and its help in one line."""
 
 
-class _Commands(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_ABOUT)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _ABOUT:
-            return None
-        found = getattr(import_module(f"holdfast.cli.{_ABOUT[cmd_name][0]}"), cmd_name)
-        assert isinstance(found, click.Command)
-        return found
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in _ABOUT.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], _ABOUT, n=1)
-            if not near:
-                raise
-            raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from error
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, about=_ABOUT, package="holdfast.cli", context_settings=CONTEXT)
 @click.version_option(package_name="holdfast")
 def holdfast() -> None:
     """Move events through Spark to many sinks; nothing is skipped, lost or doubled.

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from holdfast.deliver.bisect import Manner, Search
 from holdfast.deliver.contract import SinkBatch
 from holdfast.deliver.pieces import Pieces
-from holdfast.deliver.rows import PoisonUnit, Unit, units_of
+from holdfast.deliver.rows import PoisonUnit, Unit, chosen, units_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from holdfast.deliver.rows import Parcel
     from holdfast.flow.retry import Tries
@@ -43,6 +43,8 @@ class Job:
     """How many rows the batch has, those of other routes included."""
     tries: Tries
     unit: PoisonUnit
+    columns: Sequence[str] | None = None
+    """Those that the sink is given; None for all."""
     rejected: frozenset[int] = frozenset()
     """The ordinals that are recorded in the dead letters."""
     refused: frozenset[int] = frozenset()
@@ -62,7 +64,7 @@ class Job:
 
     def batch(self, rows: Parcel) -> SinkBatch:
         """These rows as they are sent to the sink."""
-        return SinkBatch(self.oseq, self.previous, rows.rows, rows.ordinals)
+        return SinkBatch(self.oseq, self.previous, chosen(rows.rows, self.columns), rows.ordinals)
 
     @property
     def undelivered(self) -> Parcel:

@@ -103,6 +103,21 @@ def parcel_for(lane: str, table: pa.Table, *, only: str | None) -> Parcel:
     return parcel_of(rows if to == lane else rows.slice(0, 0), only=None)
 
 
+def chosen(table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
+    """The rows as a sink is given them: with these columns, in this order; None for all."""
+    if columns is None:
+        return table
+    missing = [name for name in columns if name not in table.column_names]
+    if missing and table.num_rows:
+        raise Fatal(
+            f"The sink is to be given columns that the rows do not have: {', '.join(missing)}.",
+            remedy=f"Name some of {', '.join(table.column_names)}, or add the columns in a step.",
+            kept="No row was delivered, and none was left out.",
+            columns=missing,
+        )
+    return table.select([name for name in columns if name not in missing])
+
+
 def units_of(parcel: Parcel, unit: PoisonUnit) -> Sequence[Unit]:
     """The parcel cut into what is refused together, in order."""
     count = len(parcel)

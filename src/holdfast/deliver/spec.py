@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -68,6 +69,8 @@ class SinkSpec:
     poison_unit: PoisonUnit = PoisonUnit.ROW
     only: str | None = None
     """The one route whose rows the sink takes; None for all rows."""
+    columns: Sequence[str] | None = None
+    """The columns that the sink is given, in this order; None for all."""
 
     def __post_init__(self) -> None:
         self.lane()  # refuses what makes no sense

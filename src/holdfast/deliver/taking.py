@@ -99,6 +99,7 @@ class Taking:
             published=rows.num_rows,
             tries=Tries(lane.spec.retry),
             unit=lane.spec.poison_unit,
+            columns=lane.spec.columns,
             rejected=rejected,
             refused=lane.dead_letters.refused(oseq) if rejected else frozenset(),
         )

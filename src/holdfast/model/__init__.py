@@ -5,9 +5,10 @@ The names are loaded when they are first used: a command that only asks a runnin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.model.lazily import loaded
+
+TYPE_CHECKING = False
+"""In place of `typing`'s own, as in `holdfast`."""
 
 if TYPE_CHECKING:
     from holdfast.model.encoding import Encoding

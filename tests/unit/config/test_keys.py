@@ -67,6 +67,7 @@ SINK = {
     "required": True,
     "start": "now",
     "only": "small",
+    "columns": ["n", "k"],
     "retry.base": "300ms",
     "retry.cap": "2m",
     "retry.attempts": 6,

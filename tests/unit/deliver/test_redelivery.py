@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 from tests.support.deliver_world import World, all_on_disk, eventually, rows, spec
 
-from holdfast.deliver.rows import parcel_for
+from holdfast.deliver.rows import chosen, parcel_for
 from holdfast.log.redelivery import addressed
+from holdfast.model.errors import Fatal
 from holdfast.testing import ConcurrentSink, RecordingSink
 
 
@@ -33,6 +36,24 @@ def test_a_redelivered_row_reaches_its_sink_whatever_its_route() -> None:
     assert parcel.rows.schema.metadata is None, "a sink sees nothing of the address"
     nothing = parcel_for("b", addressed(table, "a"), only=None)
     assert (len(nothing), nothing.rows.schema) == (0, table.schema)
+
+
+def test_a_sink_is_given_the_columns_it_is_declared_with(world: World) -> None:
+    sink, whole = RecordingSink(), RecordingSink()
+    delivery = world.running(replace(spec("a", sink), columns=["n", "id"]), spec("b", whole))
+    delivery.published(world.outbox.add(rows(1, n=[1, 2, 3], weight=[4, 5, 6])))
+    eventually(delivery, all_on_disk)
+    assert [list(row) for *_, row in sink.vault.rows] == [["n", "id"]] * 3
+    assert [list(row) for *_, row in whole.vault.rows] == [["id", "n", "weight"]] * 3
+
+
+def test_columns_that_the_rows_do_not_have_stop_the_lane_before_anything_is_delivered() -> None:
+    table = pa.table({"id": [1], "n": [2]})
+    assert chosen(table, ["n"]).column_names == ["n"]
+    assert chosen(table, None) is table
+    with pytest.raises(Fatal, match="weight"):
+        chosen(table, ["n", "weight"])
+    assert chosen(table.slice(1), ["n", "weight"]).column_names == ["n"], "what has no rows lacks nothing"
 
 
 @pytest.mark.req("D1")

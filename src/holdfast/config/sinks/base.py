@@ -88,6 +88,8 @@ class SinkBlock(Block, ABC):
     """Where its lane begins when it was never there before; a number means after that batch."""
     only: Text | None = None
     """The one route whose rows it takes; without it, all rows."""
+    columns: Annotated[list[Text], Field(min_length=1)] | None = None
+    """The columns that it is given, in this order; without it, all."""
     retry: RetryBlock = Field(default_factory=RetryBlock)
     """How a batch is tried again that the sink did not take for a passing reason."""
     breaker: BreakerBlock = Field(default_factory=BreakerBlock)
@@ -126,6 +128,7 @@ class SinkBlock(Block, ABC):
             max_inflight=self.inflight,
             start=self.start,
             only=self.only,
+            columns=self.columns,
             retry=self.retry.policy(),
             breaker=self.breaker.policy(),
             on_exhausted=self.on_exhausted,
