@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.capture import Captured
+    from holdfast.model.positions import Position
 
 
 def captured(directory: Path, source: Generator, *, pause: float) -> list[int]:
@@ -71,6 +72,29 @@ def test_a_source_that_hangs_is_told_left_behind_by_a_stop_and_loses_nothing(tmp
         wait_until(lambda: capture.status().state is CaptureState.STOPPED, "its thread ends")
         assert inbox.end() == 0
     assert sum(captured(tmp_path, Generator(events=100), pause=0)) == 100
+
+
+class Told(Generator):
+    """Orders that note where they are told to be durable, and what the inbox has then."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        super().__init__(events=30, chunk=10)
+        self._inbox = inbox
+        self.told: list[tuple[Position, Position | None]] = []
+
+    def captured(self, position: Position) -> None:
+        self.told.append((position, self._inbox.position()))
+
+
+def test_a_source_is_told_what_is_durable_and_nothing_else(tmp_path: Path) -> None:
+    with Inbox.open(tmp_path, name="orders", epoch=1) as inbox:
+        source = Told(inbox)
+        capture = Capture(source, inbox, failed=_unexpected)
+        capture.start()
+        wait_until(lambda: capture.status().state is CaptureState.FINISHED, "the source has ended")
+        capture.stop()
+        assert source.told[-1][0] == inbox.position()
+        assert all(told == durable for told, durable in source.told)
 
 
 def _unexpected(error: BaseException) -> None:

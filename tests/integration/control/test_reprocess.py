@@ -190,6 +190,27 @@ def test_no_more_go_in_a_second_than_asked_for(world: ControlWorld) -> None:
     assert clock[0] == pytest.approx(102.5)
 
 
+# Elsewhere
+
+
+def test_another_pipeline_takes_events_and_rows_once_and_the_entries_stay_new(
+    world: ControlWorld, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = ControlWorld(tmp_path_factory.mktemp("other"))
+    try:
+        world.bury_event(3)
+        world.bury_row(1, row(1))
+        for expected in ((2, 0), (0, 2)):
+            done = world.letters.reprocess(ALL, into=other.belongings)
+            assert (done.again, done.before) == expected
+        assert (other.events(after=EVENTS), redelivered(other)) == ([(3, "orders/3/0")], [("table", [1])])
+        assert (world.inbox.end(), redelivered(world), states(world)) == (EVENTS, [], {EntryState.NEW})
+        other.lanes.clear()
+        assert len(world.letters.preview(ALL, into=other.belongings).refused) == 1
+    finally:
+        other.close()
+
+
 # Overtaken
 
 

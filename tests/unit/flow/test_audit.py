@@ -12,6 +12,7 @@ from tests.support import careless_operators
 from holdfast.flow import (
     FROM_SOURCE,
     Backpressure,
+    Edge,
     EdgePlan,
     Finding,
     FindingKind,
@@ -63,6 +64,15 @@ def test_an_edge_without_a_policy_is_named() -> None:
 def test_an_edge_that_is_bounded_by_nothing_but_memory_is_named() -> None:
     with pytest.raises(AuditFailed, match="radar -> log: a channel without a bound"):
         require_clean(graph(EdgePlan(2**40, Backpressure("a test"))).declared())
+
+
+@pytest.mark.req("FLW-07")
+def test_a_channel_that_holds_more_than_is_declared_is_named() -> None:
+    declared = OperatorGraph("g")
+    ends = declared.add_source("radar", source, CARED_FOR), declared.add_sink("log", sink, CARED_FOR)
+    declared.connect(*ends, FROM_SOURCE, channel=Edge("radar -> log", 2**20, Backpressure("a test")))
+    with pytest.raises(AuditFailed, match="declared for 1024 items and may hold 1048576"):
+        require_clean(declared.declared())
 
 
 @pytest.mark.req("OBS-06")

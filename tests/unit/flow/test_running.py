@@ -26,6 +26,7 @@ from holdfast.flow import (
     Exit,
     GraphHealth,
     Inlet,
+    Loss,
     Never,
     OperatorGraph,
     OperatorState,
@@ -248,6 +249,41 @@ class TestCrashing:
             return await graph.build(timer=LoopTimer()).run()
 
         assert run_virtually(scenario()).exits == {"sink": Exit.OK, "source": Exit.OK}
+
+
+class TestSideBySide:
+    """Two lines in one graph; when one is lost the other goes on, if that is declared."""
+
+    @pytest.mark.parametrize(
+        ("error", "event"),
+        [
+            (KeyError("bad"), Crashed("lost", "KeyError: 'bad'")),
+            (OSError("gone"), BudgetExhausted("lost", "OSError: gone")),
+        ],
+        ids=["crashed", "failed"],
+    )
+    @pytest.mark.parametrize("when_lost", Loss)
+    def test_the_other_line_goes_on_as_declared(self, error: Exception, event: object, when_lost: Loss) -> None:
+        other = Collected(Failing(every=1.0))
+
+        async def lose(outlet: Outlet[int], stop: Stop) -> None:
+            raise error
+
+        graph = OperatorGraph("g")
+        lost = graph.add_source("lost", lose, Supervision(Never(), when_lost=when_lost))
+        graph.connect(lost, graph.add_sink("of the lost", Collected()), PLAN)
+        graph.connect(graph.add_source("source", numbers(100)), graph.add_sink("sink", other), PLAN)
+
+        async def scenario() -> Outcome:
+            built = graph.build(timer=LoopTimer(), grace=50.0)
+            outcome = await built.run()
+            assert built.health().failed == ("lost",)
+            return outcome
+
+        outcome = run_virtually(scenario())
+        assert outcome.event == event
+        assert outcome.exits["of the lost"] is outcome.exits["source"] is Exit.OK
+        assert (len(other.items) == 100) == (when_lost is Loss.OTHERS_GO_ON)
 
 
 class TestStopping:

@@ -17,6 +17,7 @@ from holdfast.model.positions import (
     MysqlPosition,
     Position,
     Seq,
+    SiftedPosition,
     Tsid,
 )
 
@@ -59,6 +60,10 @@ def kafka(partition: st.SearchStrategy[int], offset: st.SearchStrategy[int]) -> 
     return st.dictionaries(partition, offset, max_size=4).map(lambda found: KafkaOffsets(tuple(found.items())))
 
 
+def sifted(log: st.SearchStrategy[str], seq: st.SearchStrategy[int]) -> st.SearchStrategy[SiftedPosition]:
+    return st.builds(lambda of, *numbers: SiftedPosition(of, max(numbers), min(numbers)), log, seq, seq)
+
+
 def binlog(
     base: st.SearchStrategy[str], number: st.SearchStrategy[int], pos: st.SearchStrategy[int]
 ) -> st.SearchStrategy[BinlogPosition]:
@@ -84,6 +89,7 @@ CROWDED: dict[str, st.SearchStrategy[Position]] = {
     "files": files(few, st.integers(1, 3), file_position(st.just("aa"), st.just(1), st.integers(1, 2), few)),
     "kafka": kafka(st.integers(0, 2), few),
     "log": st.builds(LogPosition, st.sampled_from(UUIDS), few),
+    "sifted": sifted(st.sampled_from(UUIDS), few),
 }
 
 WIDE: dict[str, st.SearchStrategy[Position]] = {
@@ -101,6 +107,7 @@ WIDE: dict[str, st.SearchStrategy[Position]] = {
     ),
     "kafka": kafka(int31, int63),
     "log": st.builds(LogPosition, st.uuids().map(str), int63),
+    "sifted": sifted(st.uuids().map(str), int63),
 }
 
 

@@ -43,6 +43,7 @@ json_keys = st.text(max_size=5) | st.sampled_from(["kind", "v", "extra", "pos", 
 STORED: list[tuple[str, dict[str, Json]]] = [
     ("9", {"kind": "seq", "v": 1, "seq": 9}),
     (f"{UUIDS[0]}:9", {"kind": "log", "v": 1, "log": UUIDS[0], "seq": 9}),
+    (f"{UUIDS[0]}:9-4", {"kind": "sifted", "v": 1, "log": UUIDS[0], "seq": 9, "left_out": 4}),
     ("16/B374D848", {"kind": "lsn", "v": 1, "lsn": "16/B374D848"}),
     ("b.000042:154", {"kind": "binlog", "v": 1, "file": "b.000042", "pos": 154}),
     (f"{UUIDS[0]}:1-3:5", {"kind": "gtid_set", "v": 1, "gtids": f"{UUIDS[0]}:1-3:5"}),
@@ -223,6 +224,6 @@ def test_text_that_is_not_of_the_kind_is_refused(kind: str, text: str) -> None:
 
 def test_the_public_names_are_these() -> None:
     positions = "BinlogPosition ChangeId FilePosition FilesPosition GtidSet KafkaOffsets LogPosition Lsn"
-    rest = "MysqlPosition Position Seq Fingerprint Interval Intervals Json Order Tsid earliest from_json parse to_json"
-    assert sorted(package.__all__) == sorted(f"{positions} {rest}".split())
+    rest = "MysqlPosition Position Seq SiftedPosition Fingerprint Interval Intervals Json Order Tsid earliest"
+    assert sorted(package.__all__) == sorted(f"{positions} {rest} from_json parse to_json".split())
     assert all(hasattr(package, name) for name in package.__all__)

@@ -33,7 +33,9 @@ CONVERSE = {
     Order.INCOMPARABLE: Order.INCOMPARABLE,
 }
 KINDS = pytest.mark.parametrize("kind", sorted(CROWDED))
-KINDS_WITHOUT_HINTS = pytest.mark.parametrize("kind", sorted(CROWDED.keys() - {"mysql", "file", "files", "kafka"}))
+KINDS_WITHOUT_HINTS = pytest.mark.parametrize(
+    "kind", sorted(CROWDED.keys() - {"mysql", "file", "files", "kafka", "sifted"})
+)
 
 
 @given(any_crowded | any_wide)

@@ -1,0 +1,31 @@
+"""How the next batch is shared out among inboxes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.log.admission import admitted
+from holdfast.log.values import Limits
+
+
+@dataclass
+class Rows:
+    """An inbox of events that are each a transaction."""
+
+    last: int
+
+    def end(self) -> int:
+        return self.last
+
+    def admit(self, after: int, limits: Limits) -> int:
+        return min(self.last, after + limits.rows)
+
+
+def test_one_inbox_with_a_flood_does_not_keep_the_others_waiting() -> None:
+    inboxes = {"radar-1": Rows(1_000_000), "radar-2": Rows(1_000_000), "optical": Rows(40), "isl": Rows(3)}
+    at: dict[str, int] = {}
+    for batch in range(1, 4):
+        at = admitted(inboxes, at, Limits(rows=1000, nbytes=1 << 30))
+        assert (at["optical"], at["isl"]) == (inboxes["optical"].last, inboxes["isl"].last)
+        assert at["radar-1"] == at["radar-2"] >= 250 * batch
+        inboxes["optical"], inboxes["isl"] = Rows(40 * (batch + 1)), Rows(3 * (batch + 1))
