@@ -94,6 +94,9 @@ class Propagator:
 
 
 def _states(codes: NDArray[np.uint8], position_km: Floats, velocity_km_s: Floats) -> States:
+    is_bad = codes != 0
+    if is_bad.any():  # of what has decayed SGP4 still tells where it would be
+        position_km[is_bad], velocity_km_s[is_bad] = np.nan, np.nan
     return States(position_km * METRES_PER_KM, velocity_km_s * METRES_PER_KM, codes)
 
 

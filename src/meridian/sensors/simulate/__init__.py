@@ -12,11 +12,19 @@ from holdfast.model.lazily import loaded
 if TYPE_CHECKING:
     from meridian.sensors.simulate.archive import Archive, Faults, Record
     from meridian.sensors.simulate.emission import Emission
-    from meridian.sensors.simulate.orbits import Objects, from_tle, synthetic
+    from meridian.sensors.simulate.objects import Objects, synthetic
     from meridian.sensors.simulate.playing import Player, Tempo
-    from meridian.sensors.simulate.scenario import Burst, Noise, Outage, Scenario, Span, emissions
+    from meridian.sensors.simulate.scenario import (
+        RADARS,
+        TELESCOPES,
+        Burst,
+        Noise,
+        Outage,
+        Scenario,
+        Span,
+        emissions,
+    )
     from meridian.sensors.simulate.senders import BeaconSender, send_datagrams
-    from meridian.sensors.simulate.sites import RADARS, TELESCOPES, Site, optical_view, radar_view
 
 _HOMES = {
     "meridian.sensors.simulate.emission": ("Emission",),
@@ -25,9 +33,8 @@ _HOMES = {
         "Faults",
         "Record",
     ),
-    "meridian.sensors.simulate.orbits": (
+    "meridian.sensors.simulate.objects": (
         "Objects",
-        "from_tle",
         "synthetic",
     ),
     "meridian.sensors.simulate.playing": (
@@ -35,6 +42,8 @@ _HOMES = {
         "Tempo",
     ),
     "meridian.sensors.simulate.scenario": (
+        "RADARS",
+        "TELESCOPES",
         "Burst",
         "Noise",
         "Outage",
@@ -45,13 +54,6 @@ _HOMES = {
     "meridian.sensors.simulate.senders": (
         "BeaconSender",
         "send_datagrams",
-    ),
-    "meridian.sensors.simulate.sites": (
-        "RADARS",
-        "TELESCOPES",
-        "Site",
-        "optical_view",
-        "radar_view",
     ),
 }
 
@@ -69,13 +71,9 @@ __all__ = [
     "Player",
     "Record",
     "Scenario",
-    "Site",
     "Span",
     "Tempo",
     "emissions",
-    "from_tle",
-    "optical_view",
-    "radar_view",
     "send_datagrams",
     "synthetic",
 ]

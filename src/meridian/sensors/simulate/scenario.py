@@ -6,18 +6,30 @@ in `networks`; nothing is sent here (see `playing`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from meridian.orbit.sites import Site
 from meridian.sensors.simulate.networks import SECOND, Moment
-from meridian.sensors.simulate.sites import RADARS, TELESCOPES, Site
 
 if TYPE_CHECKING:
     from meridian.sensors.observation import SourceKind
     from meridian.sensors.simulate.emission import Emission
-    from meridian.sensors.simulate.orbits import Objects
+    from meridian.sensors.simulate.objects import Objects
+
+RADARS: Mapping[int, Site] = MappingProxyType(
+    {
+        1: Site("ascension", -7.97, -14.40, 30.0),
+        2: Site("kwajalein", 9.40, 167.48, 10.0),
+        3: Site("shetland", 60.30, -1.30, 60.0),
+    }
+)
+TELESCOPES: Mapping[str, Site] = MappingProxyType(
+    {"maui": Site("maui", 20.71, -156.26, 3050.0), "tenerife": Site("tenerife", 28.30, -16.51, 2390.0)}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +85,13 @@ class Scenario:
     start_ns: int
     seconds: int
     seed: int = 1
-    radars: Sequence[Site] = RADARS
+    radars: Mapping[int, Site] = field(default_factory=lambda: RADARS)
+    """Where the arrays stand, by their numbers: what array 7 sees comes from `radar-7`."""
     radar_rate: int = 200
     """Frames a second of each array, while it sees anything."""
     frames_per_datagram: int = 1
-    telescopes: Sequence[Site] = TELESCOPES
+    telescopes: Mapping[str, Site] = field(default_factory=lambda: TELESCOPES)
+    """Where they stand, by the site in their records: what `maui` sees comes from `optical-maui`."""
     optical_rate: int = 25
     """Records a second of each telescope."""
     satellites: int = 20

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.support import simulated
+from tests.support.made_up_objects import EPOCH, made_up_objects
 
-from meridian.sensors import Catalog, ObservationColumns, Screen, SourceKind, isl_frame, optical_record, radar_frame
-from meridian.sensors import standard_rules as rules
-from meridian.sensors.columns import joined
-from meridian.sensors.screening import Candidates
+from meridian.orbit import Elements, parse_tle
+from meridian.orbit.frames import Floats
+from meridian.orbit.propagation import Propagator
+from meridian.sensors import ObservationColumns, SourceKind
 from meridian.sensors.simulate.emission import Emission
-from meridian.sensors.simulate.orbits import from_tle, synthetic
-from meridian.sensors.simulate.scenario import Burst, Noise, Outage, Scenario, Span, emissions
-from meridian.sensors.simulate.sites import Site, optical_view, radar_view
+from meridian.sensors.simulate.objects import Objects, synthetic
+from meridian.sensors.simulate.scenario import RADARS, TELESCOPES, Burst, Noise, Outage, Scenario, Span, emissions
 
-START = 1_760_000_000_000_000_000
+START = EPOCH
 SECOND = 10**9
 EXACT = Noise(0, 0, 0, 0, 0, 0, 0, 0)
 RADAR, OPTICAL, ISL = SourceKind
-OBJECTS = synthetic(seed=4, count=300, epoch_ns=START)
+ELEMENTS = made_up_objects(300)
+OBJECTS = Objects.of(ELEMENTS)
 PLAIN = Scenario(objects=OBJECTS, start_ns=START, seconds=3, radar_rate=40, optical_rate=10, satellites=5)
+TENTH = SECOND // 10
 
 ISS = (
     "1 25544U 98067A   19343.69339541  .00001764  00000-0  38792-4 0  9991",
@@ -32,23 +34,9 @@ ISS = (
 """The element set of the documentation of `sgp4`, which also tells where it is on 2019-12-09 at 20:42:09.072."""
 
 
-def observed(given: list[Emission], kind: SourceKind) -> ObservationColumns:
+def observed(given: list[Emission], kind: SourceKind, objects: Objects = OBJECTS) -> ObservationColumns:
     """What the edge would make of it; nothing may be refused."""
-    screen = Screen(rules(Catalog(known=frozenset(OBJECTS.numbers.tolist()))))
-    chosen = [each for each in given if each.kind is kind]
-    decoded: list[Candidates] = []
-    for each in chosen:
-        if each.record is not None:
-            found = optical_record.decode(json.dumps([each.record]).encode(), each.at_ns)
-            assert isinstance(found, Candidates)
-            decoded.append(found)
-        elif kind is RADAR:
-            decoded.append(radar_frame.decode(each.data, each.at_ns))
-        else:
-            decoded.append(isl_frame.decode([each.data[4:]], each.at_ns))
-    screened = [screen(each) for each in decoded]
-    assert not [refusal for each in screened for refusal in each.refused]
-    return joined([each.good for each in screened])
+    return simulated.observed(given, kind, frozenset(objects.numbers.tolist()))
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not() -> None:
@@ -66,66 +54,119 @@ def test_all_networks_send_what_the_edge_takes_in_order_of_leaving() -> None:
     assert len(observed(given, ISL)) == 15
 
 
+def test_made_up_objects_are_the_same_from_the_same_seed_and_stay_in_low_orbits() -> None:
+    states = synthetic(seed=4, count=300, epoch_ns=START).at(START + 3600 * SECOND)
+    assert np.array_equal(states, synthetic(seed=4, count=300, epoch_ns=START).at(START + 3600 * SECOND))
+    assert not np.array_equal(states, synthetic(seed=5, count=300, epoch_ns=START).at(START + 3600 * SECOND))
+    heights = np.linalg.norm(states[:, :3], axis=1) - 6_378_135
+    assert heights.min() > 330_000
+    assert heights.max() < 1_270_000
+
+
 def test_a_real_element_set_is_where_it_is_known_to_be() -> None:
-    ((x, y, z, *velocity),) = from_tle([ISS]).states(1_575_924_129_072_000_000)
+    ((x, y, z, *velocity),) = Objects.of([parse_tle(*ISS)]).at(1_575_924_129_072_000_000)
     assert (x, y, z) == pytest.approx((-6_102_443, -986_332, -2_820_313), abs=1.0)
     assert velocity == pytest.approx((-1_455, -5_525, 5_105), abs=5.0)
 
 
-def test_a_radar_sees_the_object_where_sgp4_has_it() -> None:
-    site = Site.at("here", 10.0, 20.0, 100.0)
-    times = START + np.arange(5) * SECOND
-    truth = OBJECTS.states_of(7, times)
-    distance, _, azimuth, elevation = radar_view(site, times, truth).T
-    east, north, up = np.moveaxis(site.horizon(times), 1, 0)
-    direction = (
-        (np.cos(elevation) * np.sin(azimuth))[:, None] * east
-        + (np.cos(elevation) * np.cos(azimuth))[:, None] * north
-        + np.sin(elevation)[:, None] * up
-    )
-    assert site.states(times)[:, :3] + distance[:, None] * direction == pytest.approx(truth[:, :3], abs=0.01)
+def test_a_radar_sees_the_object_it_names_where_the_catalog_has_it() -> None:
+    columns = observed(list(emissions(replace(PLAIN, noise=EXACT))), RADAR)
+    sites = {f"radar-{number}": site for number, site in RADARS.items()}
+    found = simulated.positions_by_radar(columns, sites)
+    assert found == pytest.approx(simulated.positions_by_catalog(columns, ELEMENTS), abs=0.01)
+    assert set(columns.source_ids.to_pylist()) == set(sites)
 
 
 def test_the_range_rate_is_how_fast_the_range_grows() -> None:
-    site = Site.at("here", 10.0, 20.0)
-    times = START + np.array([0, SECOND // 2, SECOND])
-    view = radar_view(site, times, OBJECTS.states_of(7, times))
-    assert view[2, 0] - view[0, 0] == pytest.approx(view[1, 1], rel=1e-5)
+    columns = observed(list(emissions(replace(PLAIN, noise=EXACT))), RADAR)
+    grown = ranges(columns, TENTH) - ranges(columns, -TENTH)
+    assert columns.records["values"][:, 1] == pytest.approx(grown / 0.2, abs=0.02)
 
 
-def test_a_telescope_looks_where_the_object_is() -> None:
-    site = Site.at("here", -30.0, 100.0)
-    times = START + np.arange(3) * SECOND
-    truth = OBJECTS.states_of(9, times)
-    right_ascension, declination = optical_view(site, times, truth).T
-    towards = truth[:, :3] - site.states(times)[:, :3]
-    unit = towards / np.linalg.norm(towards, axis=1)[:, None]
-    looked = np.stack(
-        [
-            np.cos(declination) * np.cos(right_ascension),
-            np.cos(declination) * np.sin(right_ascension),
-            np.sin(declination),
-        ],
-        axis=1,
+def ranges(columns: ObservationColumns, later_ns: int) -> Floats:
+    """How far the objects are from the radars a little later, by the catalog."""
+    times = columns.records["sensor_ts_ns"] + later_ns
+    numbers = [int(source.removeprefix("radar-")) for source in columns.source_ids.to_pylist()]
+    stood = [RADARS[number].states(np.array([time]))[0][0] for number, time in zip(numbers, times, strict=True)]
+    found: Floats = np.linalg.norm(
+        simulated.positions_by_catalog(columns, ELEMENTS, later_ns=later_ns) - np.array(stood), axis=1
     )
-    assert looked == pytest.approx(unit, abs=1e-12)
+    return found
 
 
-def test_the_site_turns_with_the_earth() -> None:
-    site = Site.at("here", 10.0, 20.0)
-    before, now, after = site.states(START + np.array([-SECOND, 0, SECOND]))
-    assert (after[:3] - before[:3]) / 2 == pytest.approx(now[3:], abs=1e-3)
-    sidereal_day = site.states(np.array([START, START + 86_164_090_530_833]))
-    assert sidereal_day[0] == pytest.approx(sidereal_day[1], abs=0.1)
+def test_a_telescope_looks_where_an_object_is() -> None:
+    columns = observed(list(emissions(replace(PLAIN, noise=EXACT))), OPTICAL)
+    assert set(columns.source_ids.to_pylist()) == {"optical-maui", "optical-tenerife"}
+    assert columns.object_ids.null_count == len(columns)
+    for source, row in zip(columns.source_ids.to_pylist(), columns.records, strict=True):
+        time = np.array([row["sensor_ts_ns"]])
+        site = TELESCOPES[source.removeprefix("optical-")]
+        towards = Propagator(ELEMENTS).states(time).position_m[:, 0] - site.states(time)[0]
+        unit = towards / np.linalg.norm(towards, axis=1)[:, None]
+        right_ascension, declination = row["values"][:2]
+        across = np.cos(declination)
+        looked = [across * np.cos(right_ascension), across * np.sin(right_ascension), np.sin(declination)]
+        assert np.linalg.norm(unit - looked, axis=1).min() < 1e-8
 
 
-def test_a_beacon_without_noise_is_the_state_of_its_satellite() -> None:
-    columns = observed(list(emissions(replace(PLAIN, noise=EXACT, seconds=1))), ISL)
-    first = columns.records[columns.records["values"][:, 0].argsort()][0]
-    number = int(columns.object_ids[int(columns.records["values"][:, 0].argmin())].as_py())
-    place = OBJECTS.numbers.tolist().index(number)
-    (truth,) = OBJECTS.states_of(place, np.array([first["sensor_ts_ns"]]))
-    assert first["values"] == pytest.approx(truth, abs=20.0)  # the clock of the satellite is off by up to a millisecond
+def test_a_beacon_says_where_the_catalog_has_its_satellite_and_how_fast_it_changes_place() -> None:
+    on_time = replace(PLAIN, objects=OBJECTS, noise=EXACT, seconds=1, satellites=1)
+    columns = observed(list(emissions(on_time)), ISL)
+    assert columns.object_ids.to_pylist() == [ELEMENTS[0].object_id]
+    assert columns.source_ids.to_pylist() == [f"isl-{ELEMENTS[0].object_id}"]
+    now, before, after = (
+        simulated.positions_by_catalog(columns, ELEMENTS, later_ns=later) for later in (0, -TENTH, TENTH)
+    )
+    assert columns.records["values"][:, :3] == pytest.approx(now, abs=0.01)
+    assert columns.records["values"][:, 3:] == pytest.approx((after - before) / 0.2, abs=0.01)
+
+
+@pytest.mark.parametrize("norad", [5, 25_544, 123_456, 799_500_001])
+def test_an_observation_has_the_id_that_the_catalog_has(norad: int) -> None:
+    one = replace(overhead(), norad=norad)
+    given = list(emissions(replace(PLAIN, objects=Objects.of([one]))))
+    for kind in (RADAR, ISL):
+        assert set(observed(given, kind, Objects.of([one])).object_ids.to_pylist()) == {one.object_id}
+
+
+def test_an_object_without_a_number_is_seen_by_radars_without_a_name_and_says_nothing() -> None:
+    nameless = Objects.of([replace(overhead(), norad=None, designator="2026-001A")])
+    given = list(emissions(replace(PLAIN, objects=nameless)))
+    seen = observed(given, RADAR, nameless)
+    assert seen.object_ids.null_count == len(seen) > 0
+    assert not [each for each in given if each.kind is ISL]
+
+
+def overhead() -> Elements:
+    """An object that a radar sees when the scenario begins."""
+    named = observed(list(emissions(PLAIN)), RADAR).object_ids[0].as_py()
+    return next(each for each in ELEMENTS if each.object_id == named)
+
+
+LOW = {"eccentricity": 1e-4, "mean_motion_rev_day": 17.3, "bstar": 0.0}
+GONE = {"eccentricity": 1e-4, "mean_motion_rev_day": 16.8, "bstar": 0.1}
+
+
+@pytest.mark.parametrize("change", [LOW, GONE], ids=["SGP4 tells where it would be", "SGP4 tells nothing"])
+def test_an_object_that_has_come_down_is_neither_seen_nor_heard(change: dict[str, float]) -> None:
+    fallen = Objects.of([replace(each, **change) for each in ELEMENTS])
+    assert list(emissions(replace(PLAIN, objects=fallen, start_ns=START + 86_400 * SECOND))) == []
+
+
+def test_records_of_a_telescope_have_other_ids_when_a_scenario_is_begun_anew() -> None:
+    first, again = (
+        {str(each.record["obs_id"]) for each in emissions(replace(PLAIN, start_ns=start)) if each.record}
+        for start in (START, START + 10 * SECOND)
+    )
+    assert first
+    assert not first & again
+
+
+def test_arrays_and_telescopes_are_called_as_the_scenario_calls_them() -> None:
+    renamed = replace(PLAIN, radars={7: RADARS[1], 14: RADARS[2]}, telescopes={"hill": TELESCOPES["maui"]})
+    given = list(emissions(renamed))
+    assert set(observed(given, RADAR).source_ids.to_pylist()) == {"radar-7", "radar-14"}
+    assert set(observed(given, OPTICAL).source_ids.to_pylist()) == {"optical-hill"}
 
 
 def test_sensors_see_only_what_is_above_their_horizon() -> None:
@@ -142,6 +183,11 @@ def test_in_a_burst_radar_sees_ten_times_as_much() -> None:
     burst = replace(PLAIN, noise=EXACT, bursts=[Burst(Span(1, 2))])
     assert frames(1, burst) == 10 * frames(1, replace(PLAIN, noise=EXACT))
     assert frames(2, burst) == frames(2, replace(PLAIN, noise=EXACT))
+
+
+def test_networks_of_rate_zero_send_nothing() -> None:
+    silent = replace(PLAIN, radar_rate=0, optical_rate=0, satellites=0)
+    assert list(emissions(silent)) == []
 
 
 def test_in_an_outage_radar_is_lost_and_all_else_comes_at_its_end() -> None:
