@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
 from math import radians
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field
 
-from holdfast.config.problems import Place, Problem, dotted, invalid, nearest
-from holdfast.model.errors import DocumentUnreadable
+from holdfast.config.problems import Place, Problem, invalid
+from meridian import documents
+from meridian.documents import Section
 from meridian.sensors.area import Area
 from meridian.sensors.sources.archive_client import Mode, Polling
 from meridian.sensors.validation import Bounds, Catalog, UnknownObjects
@@ -33,12 +32,6 @@ Positive = Annotated[float, Field(gt=0)]
 ObjectNumber = Annotated[int, Field(ge=1, lt=2**32)]
 
 
-class Section(BaseModel):
-    """Keys and values of one table."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
 class RadarSection(Section):
     """The table `[radar]`."""
 
@@ -48,6 +41,9 @@ class RadarSection(Section):
     """Observations under way to disk: (5,000 - 4,500 a second) for 60 s, twice."""
     linger_ms: Positive = 10
     """So long datagrams gather before they are taken in together."""
+    repeats_within_ms: Count | None = None
+    """So long an observation that comes again, since the network doubled its datagram, is left out; none is when it is
+    not given."""
 
 
 class OpticalSection(Section):
@@ -172,61 +168,16 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 def load(path: Path) -> EdgeDocument:
     """The document in a file; `InvalidDocument` with everything that is wrong with it."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DocumentUnreadable(f"{path} cannot be read: {error}.", remedy="Name a TOML file in UTF-8.") from error
-    return parse(text, str(path))
+    return _with_a_source(documents.load(EdgeDocument, path), str(path))
 
 
 def parse(text: str, file: str = "edge.toml") -> EdgeDocument:
     """The document in a text."""
-    try:
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise invalid(file, [Problem(Place(file), f"It is no TOML: {error}.", "Mend it there.")]) from error
-    try:
-        document = EdgeDocument.model_validate(given)
-    except ValidationError as error:
-        raise invalid(file, _problems(error, text, file)) from error
+    return _with_a_source(documents.parse(EdgeDocument, text, file), file)
+
+
+def _with_a_source(document: EdgeDocument, file: str) -> EdgeDocument:
     if document.radar is None and document.optical is None and document.isl is None:
         problem = Problem(Place(file), "It names no source.", "Add a table [radar], [optical] or [isl].")
         raise invalid(file, [problem])
     return document
-
-
-def _problems(error: ValidationError, text: str, file: str) -> Iterator[Problem]:
-    for found in error.errors(include_url=False):
-        path = tuple(found["loc"])
-        place = Place(file, _line_of(text, [str(part) for part in path if isinstance(part, str)]))
-        yield Problem(place, *_words(found, path), path)
-
-
-def _words(found: Mapping[str, Any], path: tuple[str | int, ...]) -> tuple[str, str]:
-    if found["type"] == "extra_forbidden":
-        known = _keys_beside(path)
-        meant = nearest(str(path[-1]), known)
-        remedy = f"Did you mean `{meant}`?" if meant else f"The keys there are {', '.join(known)}."
-        return f"`{dotted(path)}` is not known.", remedy
-    if found["type"] == "missing":
-        return f"`{dotted(path)}` is missing.", "Add it."
-    return f"`{dotted(path)}`: {found['msg']}.", f"It is {found['input']!r} now."
-
-
-def _keys_beside(path: tuple[str | int, ...]) -> list[str]:
-    section: type[BaseModel] = EdgeDocument
-    for part in path[:-1]:
-        annotation = section.model_fields[str(part)].annotation
-        choices = [annotation, *getattr(annotation, "__args__", ())]
-        section = next(each for each in choices if isinstance(each, type) and issubclass(each, BaseModel))
-    return list(section.model_fields)
-
-
-def _line_of(text: str, names: list[str]) -> int:
-    """The line where a key stands, or its table; 1 when neither does."""
-    line = 1
-    for name in names:
-        pattern = re.compile(rf"\s*(\[{re.escape(name)}\]|{re.escape(name)}\s*=)")
-        rest = text.splitlines()[line - 1 :]
-        line += next((number for number, each in enumerate(rest) if pattern.match(each)), 0)
-    return line

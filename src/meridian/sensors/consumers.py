@@ -45,11 +45,23 @@ class Consumer:
         return f"{self.log}.{self.name}.json"
 
 
-def declare(directory: Path, consumer: Consumer, seq: int) -> None:
-    """Leave word that a consumer is done with events up to this one; it is on disk when this returns."""
+def declare(directory: Path, consumer: Consumer, seq: int, *, left_out: int = 0) -> None:
+    """Leave word that a consumer is done with events up to this one; it is on disk when this returns.
+
+    :param left_out: how many of them it never looked at.
+    """
     folder = directory / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    replace_file(folder / consumer.file, json.dumps({"seq": seq}))
+    replace_file(folder / consumer.file, json.dumps({"seq": seq, "left_out": left_out}))
+
+
+def last_word(directory: Path, consumer: Consumer) -> tuple[int, int] | None:
+    """Up to where a consumer said it is done, and how many it had left out; nothing when it never said so."""
+    try:
+        said = json.loads((directory / FOLDER / consumer.file).read_text())
+    except FileNotFoundError:
+        return None
+    return int(said["seq"]), int(said.get("left_out", 0))
 
 
 def declared(directory: Path, log: str) -> dict[str, int]:

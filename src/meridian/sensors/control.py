@@ -11,7 +11,10 @@ from holdfast.model.errors import SourceUnavailable
 from meridian.sensors.meters import LAG_BOUNDS_S
 
 if TYPE_CHECKING:
-    from meridian.sensors.edge import Edge
+    from collections.abc import Iterable
+
+    from holdfast.flow import Metric
+    from meridian.sensors.edge import Edge, Standing
     from meridian.sensors.station import Station
 
 
@@ -50,31 +53,39 @@ class Control:
 
     async def _health(self, _: web.Request) -> web.Response:
         is_well = self._edge.is_healthy and not self._edge.is_stopping
-        sources = {station.source.name: _standing(station) for station in self._edge.stations}
+        sources = {each.source.name: _told(each, self._edge.standing(each)) for each in self._edge.stations}
         body = {"status": "ok" if is_well else "stopping" if self._edge.is_stopping else "failing", "sources": sources}
         return web.json_response(body, status=200 if is_well else 503)
 
     async def _metrics(self, _: web.Request) -> web.Response:
-        return web.json_response({"sources": {each.source.name: figures(each) for each in self._edge.stations}})
+        sources = {each.source.name: figures(each) for each in self._edge.stations}
+        metrics = self._edge.metrics()
+        return web.json_response(
+            {"sources": sources, "operators": labelled(metrics, "operator"), "edges": labelled(metrics, "edge")}
+        )
 
 
-def _standing(station: Station) -> dict[str, object]:
-    failure = station.failure
-    return {
-        "alive": station.is_alive,
-        "why": None if failure is None else str(failure),
-        "alarms": station.alarms,
-    }
+def labelled(metrics: Iterable[Metric], label: str) -> dict[str, dict[str, float]]:
+    """The figures that have a label, by what it says and their names."""
+    found: dict[str, dict[str, float]] = {}
+    for metric in metrics:
+        if label in metric.labels:
+            found.setdefault(metric.labels[label], {})[metric.name] = metric.value
+    return found
+
+
+def _told(station: Station, standing: Standing) -> dict[str, object]:
+    return {"alive": standing.is_alive, "why": standing.why, "alarms": station.alarms}
 
 
 def figures(station: Station) -> dict[str, object]:
     """All figures of one source."""
-    pump, meter = station.pump, station.pump.meter
+    pump, meter, gauges = station.pump, station.pump.meter, station.source.gauges()
     kernel = station.source.drops["kernel"]
     return {
         "kind": station.source.kind.label,
         "ingest_rate": meter.rate.value(time.monotonic()),
-        "channel_occupancy": {"count": pump.under_way, "capacity": pump.plan.capacity},
+        "channel_occupancy": {"count": pump.under_way, "capacity": pump.flights.plan.capacity},
         "deserialization_errors": meter.refused["Deserialization"] + meter.refused["SchemaMismatch"],
         "validation_failures": meter.refused["ValidationFailed"],
         "dead_letters_suppressed": sum(meter.suppressed.values()),
@@ -94,5 +105,7 @@ def figures(station: Station) -> dict[str, object]:
         "log_end": station.landing.inbox.end(),
         "consumer_lag": station.lags,
         **({} if meter.sightings is None else {"sightings": meter.sightings.count}),
-        **station.source.gauges(),
+        "circuit_breaker_state": 0,
+        **gauges,
+        "retry_attempts_total": meter.retries + gauges.get("retry_attempts_total", 0),
     }

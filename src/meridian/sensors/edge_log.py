@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class EdgeLog(Relay):
-    """One log of an edge.
+    """One log of an edge; as a source it is named like the log, with a hyphen in place of the dot.
 
     :param directory: the `output_dir` of the edge.
     :param log: the name of the log: `obs.radar-1`, `obs.optical`, `obs.isl`.
@@ -28,7 +28,7 @@ class EdgeLog(Relay):
     kind: ClassVar[str] = "edge_log"
 
     def __init__(self, directory: Path, log: str, *, consumer: str) -> None:
-        super().__init__(directory / log, name=log)
+        super().__init__(directory / log, name=log.replace(".", "-"))
         self._edge = directory
         self._consumer = Consumer(log, consumer)
 

@@ -55,7 +55,7 @@ def columns_of(events: pa.RecordBatch) -> ObservationColumns:
     """What `events_of` or `heartbeat` made events of; `UnknownFormat` when the payloads are something else."""
     payload = events["payload"]
     lengths = pc.fill_null(pc.binary_length(payload), 0)
-    if not pc.all(pc.equal(lengths, RECORD.itemsize)).as_py():
+    if not pc.all(pc.equal(lengths, RECORD.itemsize), min_count=0).as_py():
         raise _unknown("of another size")
     records = np.frombuffer(_joined_values(payload), RECORD)
     if len(records) and int(records["version"].max()) > ENVELOPE_VERSION:

@@ -7,14 +7,15 @@ disk or room is flown again, by itself: the others have arrived. Who waits for i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import google_crc32c
 
+from holdfast.flow import by_type
 from holdfast.log import Appended, DeadLetterEntry
 from holdfast.model.errors import LogFull, LogQuota, LogReadOnly, LogUnavailable
 from holdfast.model.positions import Seq
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from meridian.sensors.screening import Refusal
     from meridian.sensors.source import Taken
 
-PASSES = (LogQuota, LogFull, LogReadOnly, LogUnavailable)
-"""What the disk may say today and not tomorrow."""
+log_trouble = by_type(transient=(LogQuota, LogFull, LogReadOnly, LogUnavailable))
+"""What an error of a log means: these the disk may say today and not tomorrow; all others are for good."""
 _EDGE = "edge"
 _PUT_TIMEOUT = 1.0
 
@@ -38,7 +39,17 @@ class Repeats(Enum):
 
     LEFT_OUT = "left out"
     KEPT = "kept"
-    """Radar has no redelivery, and no time to look every frame up."""
+    """Radar has no redelivery, and no time to look every frame up. What the network doubled is left out by a stage."""
+
+
+class Stage(Protocol):
+    """Something that observations pass on their way to the log. It may leave some out as repeats, and changes none."""
+
+    def __call__(self, columns: ObservationColumns, now_ns: int) -> ObservationColumns:
+        """Those that go on.
+
+        :param now_ns: when they were taken in.
+        """
 
 
 @dataclass(slots=True, eq=False)
@@ -95,20 +106,22 @@ class Landing:
     letters: TokenBucket = field(default_factory=lambda: TokenBucket(rate=100.0, reserve=1000))
     """How many dead letters there may be: a flood of bad frames must not become a flood of syncs."""
     repeats: Repeats = Repeats.LEFT_OUT
+    stages: Sequence[Stage] = ()
+    """What observations pass, one after the other, before the log."""
 
     def flight(self, taken: Taken, now: float) -> Flight:
         """What has to be done for something that was taken; nothing is begun yet."""
-        letters = self._letters(taken, now)
+        letters, good = self._letters(taken, now), self._passed(taken)
         legs = []
         if self.raw is not None and taken.raw:
             legs.append(self._raw_leg(taken))
         if taken.mark is not None:
-            legs.append(self._appended_leg(taken, taken.mark, letters))
+            legs.append(self._appended_leg(good, taken.mark, letters))
         else:
             if letters:
-                legs.append(Leg(lambda: self.executor.submit(self._put, letters), _ignore))
-            if len(taken.screened.good):
-                legs.append(self._pushed_leg(taken.screened.good))
+                legs.append(Leg(lambda: self.executor.submit(self.bury, self.inbox.name, letters), _ignore))
+            if len(good):
+                legs.append(self._pushed_leg(good))
         return Flight(taken.count, legs, taken.settled)
 
     def heartbeat(self, columns: ObservationColumns, mark: int | None) -> Flight:
@@ -125,6 +138,21 @@ class Landing:
 
         return Flight(1, [Leg(begin, arrived)], settled=lambda: None)
 
+    def bury(self, where: str, letters: Sequence[DeadLetterEntry]) -> None:
+        """Make durable what is given up; waits for the disk.
+
+        :param where: who gives it up.
+        """
+        if letters:
+            self.dead.put(letters, timeout=_PUT_TIMEOUT)
+
+    def _passed(self, taken: Taken) -> ObservationColumns:
+        good = taken.screened.good
+        for stage in self.stages:
+            good = stage(good, taken.taken_ns)
+        self.meter.repeated += len(taken.screened.good) - len(good)
+        return good
+
     def _pushed_leg(self, good: ObservationColumns) -> Leg:
         events = events_of(good, self.inbox.name)
         keys = good.keys() if self.repeats is Repeats.LEFT_OUT else None
@@ -134,13 +162,12 @@ class Landing:
 
         return Leg(begin, self._counted(events.nbytes))
 
-    def _appended_leg(self, taken: Taken, mark: int, letters: list[DeadLetterEntry]) -> Leg:
+    def _appended_leg(self, good: ObservationColumns, mark: int, letters: list[DeadLetterEntry]) -> Leg:
         """Dead letters first, then the records with the mark: behind the mark nothing is asked for again."""
-        good = taken.screened.good
         events = events_of(good, self.inbox.name)
 
         def land() -> object:
-            self._put(letters)
+            self.bury(self.inbox.name, letters)
             return self.inbox.append(events, position=Seq(mark), keys=good.keys(), timeout=_PUT_TIMEOUT)
 
         return Leg(lambda: self.executor.submit(land), self._counted(events.nbytes))
@@ -164,9 +191,6 @@ class Landing:
         allowed = self.letters.take(len(refused), now) if refused else 0
         self.meter.suppressed.update(refusal.kind.value for refusal in refused[allowed:])
         return [dead_letter(refusal, self.inbox.name, taken.taken_ns) for refusal in refused[:allowed]]
-
-    def _put(self, letters: list[DeadLetterEntry]) -> object:
-        return self.dead.put(letters, timeout=_PUT_TIMEOUT) if letters else 0
 
 
 def dead_letter(refusal: Refusal, log: str, now_ns: int) -> DeadLetterEntry:

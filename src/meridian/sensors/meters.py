@@ -94,6 +94,8 @@ class Meter:
     suppressed: Counter[str] = field(default_factory=Counter)
     """Of the refused, those without a dead letter, because there were too many at once; by kind."""
     heartbeats: int = 0
+    retries: int = 0
+    """How often something was given to a log again, because that had no room before."""
     bytes_written: int = 0
     """Bytes of observations, as they lie in the log."""
     newest_ns: int = 0

@@ -100,20 +100,30 @@ class Classifier:
     """
 
     def __init__(self, recent: RecentObjects | None = None, watched: Set[str] = frozenset()) -> None:
-        self._recent = recent or RecentObjects()
+        self.recent = RecentObjects() if recent is None else recent
         self.watched = watched
         self.decisions: Counter[Priority] = Counter()
 
     def is_high(self, columns: ObservationColumns) -> npt.NDArray[np.bool_]:
         """For each observation, in the order in which they came."""
-        is_named = columns.object_ids.is_valid().to_numpy(zero_copy_only=False)
-        named = columns.where(is_named)
-        before = self._recent.sampled(named.object_ids, named.records["sensor_ts_ns"])
+        is_named, named, before = self._sampled(columns)
         is_low = np.zeros(len(columns), bool)
         is_low[is_named] = (named.records["kind"] == SourceKind.RADAR) & (before > ENOUGH) & ~self._is_watched(named)
         low = int(np.count_nonzero(is_low))
         self.decisions.update({Priority.LOW: low, Priority.HIGH: len(columns) - low})
         return ~is_low
+
+    def remember(self, columns: ObservationColumns) -> None:
+        """These were told high from low before, by somebody who has forgotten them."""
+        self._sampled(columns)
+
+    def _sampled(
+        self, columns: ObservationColumns
+    ) -> tuple[npt.NDArray[np.bool_], ObservationColumns, npt.NDArray[np.int64]]:
+        """Which name an object, those, and how many recent samples there were before each."""
+        is_named = columns.object_ids.is_valid().to_numpy(zero_copy_only=False)
+        named = columns.where(is_named)
+        return is_named, named, self.recent.sampled(named.object_ids, named.records["sensor_ts_ns"])
 
     def _is_watched(self, columns: ObservationColumns) -> npt.NDArray[np.bool_]:
         watched = [name for name in columns.object_ids.unique().to_pylist() if name in self.watched]

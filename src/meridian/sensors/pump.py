@@ -1,8 +1,9 @@
 """Drives one source into its logs: takes while there is room, settles in order, and says when it is silent.
 
 What is under way is bounded. When the bound is reached the source is not asked: the archive waits, a satellite's window
-closes, and for radar the kernel drops and counts. Whoever cancels `run` may run it again: what was taken is still here,
-and on its way.
+closes, and for radar the kernel drops and counts. Taking and landing are two halves, the two operators that `graph`
+declares; what is between them is `flights`. Whoever cancels one of them may start it again: what was taken is still
+here, and on its way.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from typing import TYPE_CHECKING
 
+from holdfast.flow import Transient
 from holdfast.model.errors import HoldfastError
 from meridian.sensors.events import heartbeat
+from meridian.sensors.flights import Flights
 from meridian.sensors.idle import IdleRule
-from meridian.sensors.landing import PASSES, Flight, Landing, Leg
+from meridian.sensors.landing import Flight, Landing, Leg, log_trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,14 +50,12 @@ class Pump:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.source = source
-        self.plan = plan
+        self.flights = Flights(f"{source.name} -> {landing.inbox.name}", plan)
+        """What is under way."""
         self._landing = landing
         self._now_ns = now_ns
         self._clock = clock
         self._idle = idle or IdleRule()
-        self._flights: deque[Flight] = deque()
-        self._changed = asyncio.Event()
-        self._failure: BaseException | None = None
         self._silent_since_ns = now_ns()
         self._last_beat_ns: int | None = None
         self._claimed_ns = 0
@@ -68,7 +68,7 @@ class Pump:
     @property
     def under_way(self) -> int:
         """Observations and refusals that were taken and are not durable yet."""
-        return sum(flight.count for flight in self._flights)
+        return self.flights.under_way
 
     @property
     def watermark_ns(self) -> int:
@@ -77,19 +77,23 @@ class Pump:
         return max(newest, self._claimed_ns)
 
     async def run(self) -> None:
-        """Until the source has ended and everything is durable; raises what the logs cannot get over."""
-        while self._failure is None:
-            await self._until(lambda: self.under_way < self.plan.capacity)
-            if (taken := await self.source.next()) is None:
-                break
+        """Both halves, one after the other."""
+        await self.take()
+        self.flights.close()
+        await self.land()
+
+    async def take(self) -> None:
+        """Until the source has ended, or the logs have failed."""
+        while await self.flights.room() and (taken := await self.source.next()) is not None:
             self._launch(taken)
-        await self._until(lambda: not self._flights)
-        if self._failure is not None:
-            raise self._failure
+
+    async def land(self) -> None:
+        """Until the source has ended and everything is durable; raises what the logs cannot get over."""
+        await self.flights.drained()
 
     def beat(self) -> None:
         """Say that the source is silent, if that is due. To be called now and then."""
-        if self._flights or self._failure is not None:
+        if not self.flights.are_none or self.flights.failure is not None:
             return
         now = self._now_ns()
         through = self._idle.heartbeat(
@@ -112,20 +116,17 @@ class Pump:
         self._begin(self._landing.flight(taken, self._clock()))
 
     def _begin(self, flight: Flight) -> None:
-        self._flights.append(flight)
+        self.flights.begin(flight)
         for leg in flight.legs:
             self._fly(leg)
-        self._settle()
+        self.flights.settle()
 
     def _fly(self, leg: Leg) -> None:
         loop = asyncio.get_running_loop()
         try:
             leg.future = leg.begin()
-        except PASSES as error:
-            self._fly_again(leg, error)
-            return
         except HoldfastError as error:
-            self._fail(error)
+            self._look_at(leg, error)
             return
         leg.future.add_done_callback(lambda future: loop.call_soon_threadsafe(self._landed, leg, future))
 
@@ -133,30 +134,20 @@ class Pump:
         match future.exception():
             case None:
                 leg.arrived(future.result())
-            case Exception() as error if isinstance(error, PASSES):
-                self._fly_again(leg, error)
             case error:
-                self._fail(error)
-        self._settle()
+                self._look_at(leg, error)
+        self.flights.settle()
 
-    def _fail(self, error: BaseException) -> None:
-        """Nothing more can become durable: let the source end, so that `run` comes to say so."""
-        self._failure = error
-        self.source.stop()
-        self._changed.set()
+    def _look_at(self, leg: Leg, error: BaseException) -> None:
+        """Fly again when that can help. Otherwise nothing more becomes durable: the source ends, and `land` tells."""
+        if isinstance(error, Exception) and isinstance(log_trouble(error), Transient):
+            self._fly_again(leg, error)
+        else:
+            self.flights.fail(error)
+            self.source.stop()
 
     def _fly_again(self, leg: Leg, error: Exception) -> None:
+        self.meter.retries += 1
         logger.warning("log.no_room", extra={"source": self.source.name, "why": str(error), "pause_s": RETRY_PAUSE})
         leg.future = None
         asyncio.get_running_loop().call_later(RETRY_PAUSE, self._fly, leg)
-
-    def _settle(self) -> None:
-        """In order, so that an answer for one frame is never before that for an earlier one."""
-        while self._flights and self._flights[0].has_landed:
-            self._flights.popleft().settled()
-        self._changed.set()
-
-    async def _until(self, condition: Callable[[], bool]) -> None:
-        while not condition() and self._failure is None:
-            self._changed.clear()
-            await self._changed.wait()

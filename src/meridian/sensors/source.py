@@ -14,7 +14,7 @@ from enum import Enum
 from typing import ClassVar
 
 from meridian.sensors.observation import SourceKind
-from meridian.sensors.screening import Screened
+from meridian.sensors.screening import Screen, Screened
 
 Nanoclock = Callable[[], int]
 """Gives the time now, in nanoseconds since 1970."""
@@ -91,8 +91,10 @@ class ObservationSource(ABC):
     kind: ClassVar[SourceKind]
     name: str
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, screen: Screen = Screen()) -> None:  # noqa: B008 (a frozen value)
         self.name = name
+        self.screen = screen
+        """What everything that it takes passes first."""
         self.drops: Counter[str] = Counter()
         """What never became a record, by cause: counted, since nothing of it is kept."""
         self.alarms: dict[str, str] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,14 +15,16 @@ from holdfast.log import DeadLetterLog, Inbox
 from meridian.sensors.config import host_and_port
 from meridian.sensors.consumers import Retention
 from meridian.sensors.landing import Landing, Repeats
+from meridian.sensors.letters import FOLDER, LIMITS, LetterUpkeep, owned
 from meridian.sensors.observation import SourceKind
 from meridian.sensors.pump import Pump
+from meridian.sensors.recent import recent_ids
 from meridian.sensors.screening import Screen
+from meridian.sensors.second_look import screen_of
 from meridian.sensors.sightings import Sightings
 from meridian.sensors.sources.isl_tcp import IslTcp
 from meridian.sensors.sources.optical_http import OpticalHttp
 from meridian.sensors.sources.radar_udp import RadarUdp
-from meridian.sensors.validation import standard_rules
 from meridian.sensors.watch import Sample, Watch
 
 if TYPE_CHECKING:
@@ -61,7 +62,6 @@ class Station:
     keys: KeptKeys | None
     """Bounds the ids that are remembered, where ids are."""
     retention: Retention
-    running: asyncio.Task[None] | None = None
     told: Counter[str] = field(default_factory=Counter)
     """What had been dropped when that was last logged."""
     raised: dict[str, str] = field(default_factory=dict)
@@ -69,8 +69,13 @@ class Station:
     watch: Watch = field(default_factory=Watch)
     lags: dict[str, int] = field(default_factory=dict)
     """How many events each consumer of the log is behind."""
+    letters: LetterUpkeep = field(init=False)
+    """Lets dead letters go whose time is over."""
     _tending: Future[None] | None = None
     _upkeep: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.letters = LetterUpkeep(self.landing.dead)
 
     @property
     def source(self) -> ObservationSource:
@@ -78,16 +83,9 @@ class Station:
         return self.pump.source
 
     @property
-    def is_alive(self) -> bool:
-        """Whether it takes in."""
-        return self.running is not None and not self.running.done()
-
-    @property
-    def failure(self) -> BaseException | None:
-        """What ended it; None when it runs, or was stopped."""
-        if self.running is None or not self.running.done() or self.running.cancelled():
-            return None
-        return self.running.exception()
+    def operators(self) -> tuple[str, str]:
+        """How its source and its log are called in the graph."""
+        return self.source.name, self.landing.inbox.name
 
     @property
     def alarms(self) -> dict[str, str]:
@@ -114,6 +112,7 @@ class Station:
         if self.keys is not None:
             self.keys.tend(meter.durable + meter.repeated)
         self.retention.tend()
+        self.letters.tend()
         self.lags = self.retention.lags()
 
 
@@ -130,9 +129,9 @@ class Assembly:
     def stations(self) -> Iterator[Station]:
         """One for each source of the document, in its order."""
         document = self.document
-        dead = self.held.enter_context(DeadLetterLog.open(self._place("dead"), epoch=self.epoch))
-        area = document.area.area if document.area else None
-        screen = Screen(standard_rules(document.catalog.catalog, bounds=document.catalog.bounds), area)
+        self.held.enter_context(owned(self._directory))
+        dead = self.held.enter_context(DeadLetterLog.open(self._place(FOLDER), epoch=self.epoch, limits=LIMITS))
+        screen = screen_of(document)
         if document.radar:
             for number, address in enumerate(document.radar.bind_addrs, start=1):
                 yield self._radar(f"radar-{number}", address, screen, dead)
@@ -146,7 +145,11 @@ class Assembly:
         assert settings is not None
         linger = settings.linger_ms / 1000
         source = RadarUdp(name, host_and_port(address), screen, self.now_ns, linger=linger)
-        return self._station(source, self._landing(name, SourceKind.RADAR, dead), radar_edge(settings.capacity))
+        landing = self._landing(name, SourceKind.RADAR, dead)
+        if settings.repeats_within_ms is not None:
+            window_ns, log = settings.repeats_within_ms * 1_000_000, self._place(landing.inbox.name)
+            landing.stages = (recent_ids(log, window_ns=window_ns, now_ns=self.now_ns()),)
+        return self._station(source, landing, radar_edge(settings.capacity))
 
     def _optical(self, name: str, screen: Screen, dead: DeadLetterLog) -> Station:
         settings = self.document.optical

@@ -46,9 +46,8 @@ class IslTcp(ObservationSource):
         *,
         most_connections: int = 1024,
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, screen)
         self._address = address
-        self._screen = screen
         self._now_ns = now_ns
         self._most = most_connections
         self._server: asyncio.Server | None = None
@@ -99,7 +98,7 @@ class IslTcp(ObservationSource):
             for piece in pieces:
                 piece.settled.set()
 
-        return Taken(self._screen(decode(bodies, now)), b"".join(map(framed, bodies)), now, settled=settled)
+        return Taken(self.screen(decode(bodies, now)), b"".join(map(framed, bodies)), now, settled=settled)
 
     def stop(self) -> None:
         """Let nobody connect any more; what was read is still given."""

@@ -50,9 +50,8 @@ class OpticalHttp(ObservationSource):
         random: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, screen)
         self._endpoint = endpoint
-        self._screen = screen
         self._now_ns = now_ns
         self._polling = polling or Polling()
         self._client = ArchiveClient(endpoint, self._polling, random=random or Random(), clock=clock)
@@ -144,7 +143,7 @@ class OpticalHttp(ObservationSource):
             self._pause = 0.0 if self._polling.mode is Mode.LONG_POLL else self._polling.interval
             return None
         self._is_caught_up = False
-        return Taken(self._screen(fresh), body, now, self.mark)
+        return Taken(self.screen(fresh), body, now, self.mark)
 
     def _note_trouble(self, trouble: Trouble) -> None:
         self.drops["answers"] += 1

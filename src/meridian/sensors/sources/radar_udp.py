@@ -50,9 +50,8 @@ class RadarUdp(ObservationSource):
         most: int = 8192,
         receive_buffer: int = RECEIVE_BUFFER,
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, screen)
         self._address = address
-        self._screen = screen
         self._now_ns = now_ns
         self._linger = linger
         self._room = memoryview(bytearray(most * FRAME_SIZE + DATAGRAM_MAX))
@@ -92,7 +91,7 @@ class RadarUdp(ObservationSource):
                 await asyncio.sleep(self._linger)
             if data := self._receive():
                 now = self._now_ns()
-                return Taken(self._screen(decode(data, now)), data, now)
+                return Taken(self.screen(decode(data, now)), data, now)
             if self._is_stopping:
                 self._count_last_drops()
                 return None
@@ -143,7 +142,7 @@ class RadarUdp(ObservationSource):
         try:
             while filled <= last:
                 filled += self._whole(receive(room[filled : filled + DATAGRAM_MAX], 0, socket.MSG_TRUNC))
-        except BlockingIOError:
+        except OSError:  # there is no more, or the socket fails: that the next call meets, and nothing is lost by it
             pass
         return bytes(room[:filled])
 

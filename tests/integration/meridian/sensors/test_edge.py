@@ -23,7 +23,7 @@ from meridian.sensors.consumers import Consumer, declare
 from meridian.sensors.radar_frame import decode
 from meridian.sensors.simulate.archive import Archive
 from meridian.sensors.simulate.emission import Emission
-from meridian.sensors.simulate.orbits import synthetic
+from meridian.sensors.simulate.objects import synthetic
 from meridian.sensors.simulate.playing import Player, Tempo
 from meridian.sensors.simulate.scenario import Scenario, emissions
 from meridian.sensors.simulate.senders import BeaconSender, send_datagrams
@@ -170,7 +170,7 @@ def test_what_the_kernel_holds_when_the_edge_is_told_to_end_is_not_lost(tmp_path
 
 @pytest.mark.req("ING-13", "DLV-04")
 def test_an_edge_that_ends_while_satellites_send_has_stored_what_it_answered(tmp_path: Path) -> None:
-    frames = sorted(payloads(list(emissions(replace(SCENARIO, seconds=100, radars=(), telescopes=()))), ISL))
+    frames = sorted(payloads(list(emissions(replace(SCENARIO, seconds=100, radars={}, telescopes={}))), ISL))
 
     async def run() -> int:
         with edge_process(written(tmp_path, "http://127.0.0.1:9/none")) as edge:

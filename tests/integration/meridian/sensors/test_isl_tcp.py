@@ -120,7 +120,7 @@ def test_a_bad_frame_is_a_dead_letter_that_is_answered_and_the_connection_goes_o
     assert impossible[4:] in {each.payload for each in logs.dead()}
 
 
-@pytest.mark.req("ING-09")
+@pytest.mark.req("ING-09", "DLQ-05")
 def test_a_length_that_no_frame_has_ends_its_connection_and_no_other(logs: Logs) -> None:
     async def scenario(source: IslTcp, _: Pump) -> None:
         reader, writer = await asyncio.open_connection(*source.address)
@@ -133,6 +133,7 @@ def test_a_length_that_no_frame_has_ends_its_connection_and_no_other(logs: Logs)
         assert source.drops == {"oversized": 1}
 
     served(logs, scenario)
+    assert logs.dead() == []
     assert [each.sensor_ts_ns - AT for each in logs.observations(KIND)] == [0, 1]
 
 

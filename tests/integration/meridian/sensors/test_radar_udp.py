@@ -55,7 +55,7 @@ def test_frames_are_in_the_log_in_the_order_in_which_they_came(logs: Logs) -> No
     assert (pump.meter.taken, pump.meter.durable, pump.under_way) == (50, 50, 0)
 
 
-@pytest.mark.req("ING-02")
+@pytest.mark.req("ING-02", "DLQ-05")
 def test_a_datagram_of_a_wrong_size_is_counted_and_the_next_is_taken(logs: Logs) -> None:
     source = radar()
     wrong = [b"", b"x" * 63, frame(9) + b"x", b"y" * 1600, b"z" * 9000]

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.support.orbit_data import catalog_text, catalogs
 
+from meridian.orbit import read_catalog
 from meridian.sensors import Catalog, Screen, SourceKind, radar_frame, standard_rules
-from meridian.sensors.simulate.orbits import from_tle
+from meridian.sensors.simulate.objects import Objects
 from meridian.sensors.simulate.scenario import Scenario, emissions
 
 START = 1_787_356_800_000_000_000
@@ -18,8 +19,7 @@ START = 1_787_356_800_000_000_000
 
 @pytest.mark.parametrize("catalog", catalogs()[-1:], ids=lambda path: path.name)
 def test_every_frame_of_the_real_catalog_is_an_observation(catalog: Path) -> None:
-    lines = catalog_text(catalog).splitlines()
-    objects = from_tle(list(zip(lines[1::3], lines[2::3], strict=True)))
+    objects = Objects.of(read_catalog(catalog_text(catalog)).elements)
     scenario = Scenario(objects=objects, start_ns=START, seconds=1, radar_rate=300, optical_rate=1, satellites=1)
     frames = b"".join(each.data for each in islice(emissions(scenario), 900) if each.kind is SourceKind.RADAR)
     screened = Screen(standard_rules(Catalog(frozenset(objects.numbers.tolist()))))(radar_frame.decode(frames, START))

@@ -145,3 +145,22 @@ def played(recent: RecentObjects, batches: list[tuple[tuple[str, int], ...]], no
 def test_it_can_be_kept_by_whoever_runs_it() -> None:
     state: Keepable = RecentObjects()
     assert state.snapshot()
+
+
+@pytest.mark.req("WIN-03")
+@given(BATCHES, st.integers(0, 4 * 10**9))
+def test_what_is_recent_depends_on_the_times_of_samples_and_not_on_our_clock(
+    batches: list[tuple[tuple[str, int], ...]], seconds: int
+) -> None:
+    at_once = played(RecentObjects(), batches, 0)[0]
+    assert played(RecentObjects(), batches, seconds * SECOND)[0] == at_once
+
+
+@pytest.mark.req("WIN-03")
+def test_what_is_remembered_of_an_object_does_not_grow_with_its_samples() -> None:
+    recent = RecentObjects()
+    for batch in range(10):
+        recent.sampled(pa.array(["a"] * 1000), np.full(1000, batch * SECOND))
+    names, times = recent.snapshot()
+    assert len(times) == 5 * np.dtype(np.int64).itemsize
+    assert names == b'["a"]'
