@@ -23,17 +23,21 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from holdfast import BatchLimits, Budget, Pipeline, SinkSpec, SparkSettings, Sqlite, Until, Upsert
+from holdfast import BatchLimits, Budget, Pipeline, Until
 from holdfast.capture.contract import Captured, Source
 from holdfast.model.positions import Seq
 from meridian.fusion.correlator import Correlator
 from meridian.fusion.emissions import Meeting
 from meridian.fusion.estimates import COLUMNS
 from meridian.fusion.evidence import Evidence
+from meridian.fusion.foreseen import Foreseen
 from meridian.fusion.judging import Astronomer
+from meridian.fusion.outputs import WORDS, place
+from meridian.fusion.pipeline import pipeline as fusion_pipeline
 from meridian.fusion.risk import ConjunctionRisk
-from meridian.fusion.sky import CatalogSky, Foreseen
-from meridian.fusion.spark import LATENESS, Fused, fusing, heard_in, observations_in
+from meridian.fusion.sky import CatalogSky
+from meridian.fusion.spark import LATENESS, Fused, heard_in, observations_in
+from meridian.fusion.state import Fusion, Seen
 from meridian.fusion.watermarks import Watermarks
 from meridian.fusion.windows import SECOND
 from meridian.orbit.elements import Elements
@@ -46,7 +50,6 @@ if TYPE_CHECKING:
     from holdfast.model.positions import Position
 
 HOUR = 3600 * SECOND
-FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Pairs:
         foreseen = Foreseen.of(sky.references, times, pairs, pairs + 1, np.full(self.count, 20.0))
         judge = Astronomer(CatalogSky(sky.references, foreseen, sky.names, WINDOWS, 12 * HOUR), 50_000.0)
         empty: Correlator[ConjunctionRisk] = Correlator(WINDOWS, Watermarks(LATENESS), Evidence.nothing(COLUMNS), judge)
-        return Fused(sky.contributions, empty)
+        return Fused(sky.contributions, Fusion(empty))
 
     @property
     def elements(self) -> list[Elements]:
@@ -135,30 +138,18 @@ class Watching(Source):
 
 
 def pipeline(directory: Path, pairs: Pairs | None = None) -> Pipeline:
-    """From what is seen to alerts: the last word on each in one table, every word in another."""
+    """From what is seen to the tables of fusion, in small batches."""
     pairs = pairs or Pairs()
-    last = Sqlite(directory / "alerts.db", table="alerts", mode=Upsert(key=["alert_id"], newer_by="version"))
-    return (
-        Pipeline("fusion", directory=directory / "pipeline")
-        .read(Watching(pairs))
-        .process(*fusing(pairs))
-        .output_mode("update")
-        .write(
-            SinkSpec(name="alerts", sink=last),
-            SinkSpec(name="history", sink=Sqlite(directory / "history.db", table="words")),
-        )
-        .batch(BatchLimits(max_events=60, max_wait=timedelta(milliseconds=20)))
-        .restarts(Budget(failures=100))
-        .spark(SparkSettings(master="local[2]", conf={FORMAT: "2", "spark.sql.shuffle.partitions": "1"}))
-    )
+    small = BatchLimits(max_events=60, max_wait=timedelta(milliseconds=20))
+    return fusion_pipeline(directory, pairs, Watching(pairs), batches=small).restarts(Budget(failures=100))
 
 
 def batch_answer(pairs: Pairs) -> dict[str, tuple[float, float, int]]:
     """What holds of every window when all that was seen is looked at at once: miss, probability and time by alert."""
     parts, seen = pairs(), columns_of(Watching(pairs).events)
     evidence = parts.contributions.evidence(observations_in(seen))
-    _, words, _ = parts.before_anything.after(evidence, heard_in(seen))
-    return {_name(word.meeting): _figures(word.finding) for word in words}
+    _, news = parts.before_anything.after(Seen(evidence, heard_in(seen)))
+    return {_name(word.meeting): _figures(word.finding) for word in news.words}
 
 
 def _name(meeting: Meeting) -> str:
@@ -180,7 +171,7 @@ def stored(directory: Path) -> dict[str, tuple[float, float, int]]:
 
 def history(directory: Path) -> Iterator[tuple[str, int, str, int]]:
     """Every word in the order in which it was delivered: alert, sequence, kind, version."""
-    with sqlite3.connect(directory / "history.db") as db:
+    with sqlite3.connect(place(directory, WORDS)) as db:
         yield from db.execute("SELECT alert_id, sequence, kind, version FROM words ORDER BY rowid").fetchall()
 
 

@@ -16,15 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meridian.fusion.estimates import COLUMNS, information
-from meridian.fusion.evidence import Digests, Evidence
+from meridian.fusion.evidence import Evidence
 from meridian.fusion.exact import Floats, Integers
-from meridian.fusion.measurements import Noise, Sites
+from meridian.fusion.measurements import Measured, Noise, Sites
 from meridian.fusion.references import References
+from meridian.fusion.resolution import NOBODY, Resolution
 from meridian.fusion.windows import SECOND, Windows
 from meridian.orbit.equinoctial import EARTH_MU
-from meridian.sensors import Form, ObservationColumns
+from meridian.sensors import Form, ObservationColumns, max_skews_ns
 
-UNKNOWN = -1
+UNKNOWN = NOBODY
 """In place of the number of an object or a sensor that is not known."""
 
 
@@ -40,10 +41,12 @@ class Contributions:
     sites: Sites
     windows: Windows
     noise: Noise
+    resolution: Resolution | None = None
+    """Finds the objects of directions without a name; without it they are of nobody."""
 
     def known(self, seen: ObservationColumns) -> npt.NDArray[np.bool_]:
         """Which of these say something: their object has a state then, and it is known where their sensor stands."""
-        objects, sensors = self._numbers(seen.object_ids), self._sensors(seen)
+        objects, sensors = self.numbers(seen), self._sensors(seen)
         has_both = (objects != UNKNOWN) & (sensors != UNKNOWN)
         has_state: npt.NDArray[np.bool_] = has_both.copy()
         times = seen.records["sensor_ts_ns"][has_both]
@@ -60,30 +63,51 @@ class Contributions:
         return total
 
     def _of_form(self, form: Form, seen: ObservationColumns) -> Evidence:
-        records, objects = seen.records, self._numbers(seen.object_ids)
+        records, objects, sensors = seen.records, self.numbers(seen), self._sensors(seen)
         times = records["sensor_ts_ns"].astype(np.int64)
         states = self.references.states(objects, times)
         slices = self.windows.slices(times)
-        measured = self.sites.measured(
-            form, self._sensors(seen), states, times, records["values"], records["sigma"], self.noise
-        )
+        measured = self.sites.measured(form, sensors, states, times, records["values"], records["sigma"], self.noise)
+        weight = _less_sure(measured, states, max_skews_ns(records) / SECOND)
         seconds = (times - (slices + 1) * self.windows.size) / SECOND
-        said = information(_from_end(measured.design, states, seconds), measured.residual, measured.weight)
-        return Evidence.of(slices, objects, said, digests(seen), times)
+        said = information(_from_end(measured.design, states, seconds), measured.residual, weight)
+        return Evidence.of(slices, objects, said, seen.digests(), times, self.sites.bits(form, sensors))
+
+    def numbers(self, seen: ObservationColumns) -> Integers:
+        """The numbers of the objects, also of those that nobody named."""
+        numbers = _numbers(seen.object_ids, self.objects)
+        nameless = seen.object_ids.is_null().to_numpy(zero_copy_only=False) & (seen.records["form"] == Form.ANGULAR)
+        if self.resolution is not None and nameless.any():
+            numbers[nameless] = self._resolved(self.resolution, seen.where(nameless))
+        return numbers
+
+    def _resolved(self, resolution: Resolution, seen: ObservationColumns) -> Integers:
+        records, sensors, found = seen.records, self._sensors(seen), np.full(len(seen), UNKNOWN, np.int64)
+        for sensor in np.unique(sensors[sensors != UNKNOWN]).tolist():
+            rows = np.flatnonzero(sensors == sensor)
+            of = records[rows]
+            found[rows] = resolution.objects(
+                self.sites[sensor],
+                of["sensor_ts_ns"].astype(np.int64),
+                of["values"][:, :2],
+                of["sigma"],
+                max_skews_ns(of) / SECOND,
+            )
+        return found
 
     def _sensors(self, seen: ObservationColumns) -> Integers:
         """The numbers of the sensors; a satellite that tells of itself needs no place."""
         found = _numbers(seen.source_ids, self.sites.names)
         return np.where(seen.records["form"] == Form.STATE_VECTOR, 0, found)
 
-    def _numbers(self, names: pa.StringArray) -> Integers:
-        return _numbers(names, self.objects)
 
-
-def digests(seen: ObservationColumns) -> Digests:
-    """A number for each observation: the first half of its id."""
-    ids = np.ascontiguousarray(seen.records["observation_id"])
-    return ids.view("<u8").reshape(len(seen), 2)[:, 0]
+def _less_sure(measured: Measured, states: Floats, skew_s: Floats) -> Floats:
+    """The weights, when the clocks of sensors may be off by so much: half of it is taken for a standard deviation."""
+    fall = -EARTH_MU * states[:, :3] / (np.sqrt((states[:, :3] ** 2).sum(axis=1)) ** 3)[:, None]
+    rate = (measured.design @ np.concatenate([states[:, 3:], fall], axis=1)[:, :, None])[:, :, 0]
+    off: Floats = rate * skew_s[:, None] / 2
+    less: Floats = measured.weight / (1 + measured.weight * off**2)
+    return less
 
 
 def _numbers(names: pa.StringArray, known: Sequence[str]) -> Integers:

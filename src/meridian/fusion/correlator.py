@@ -48,7 +48,10 @@ class Counts:
     """Came for a window that was closed and is kept: what was said of it is corrected."""
     dropped: int = 0
     """Came for windows that are gone."""
-    closed: int = 0
+    closed: tuple[int, ...] = ()
+    """The windows that were closed."""
+    judged: tuple[int, ...] = ()
+    """The closed windows that were looked at: those, and the kept ones that something came late for."""
     retracted: int = 0
 
 
@@ -66,6 +69,13 @@ class Correlator(Generic[Finding]):
         self, evidence: Evidence, heard: Mapping[str, Heard]
     ) -> tuple[Correlator[Finding], Sequence[Word[Finding]], Counts]:
         """Where things stand after a batch, what is to be said, and what became of its observations."""
+        moved, words, counts = self.taught(evidence, heard)
+        return moved.let_go(), words, counts
+
+    def taught(
+        self, evidence: Evidence, heard: Mapping[str, Heard]
+    ) -> tuple[Correlator[Finding], Sequence[Word[Finding]], Counts]:
+        """The same, and nothing is forgotten yet: `let_go` has to follow."""
         fresh = evidence.since(self.first_needed)
         kept, watermarks = self.evidence + fresh, self.watermarks.after(heard)
         moved = replace(self, watermarks=watermarks, evidence=kept)
@@ -77,10 +87,11 @@ class Correlator(Generic[Finding]):
             taken=int(fresh.counts.sum()),
             late=int(fresh.before(self.first_open).counts.sum()),
             dropped=int(evidence.counts.sum() - fresh.counts.sum()),
-            closed=len(closing),
+            closed=tuple(closing),
+            judged=tuple(sorted(window for window in looked_at if window < moved.first_open)),
             retracted=sum(word.takes_back for word in words),
         )
-        return moved.let_go(), words, counts
+        return moved, words, counts
 
     def looked(self, windows: Sequence[int]) -> tuple[Correlator[Finding], list[Word[Finding]]]:
         """Look at these windows and say what is new: what matters of open ones, everything of the others."""

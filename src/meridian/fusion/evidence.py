@@ -26,6 +26,7 @@ class Evidence:
     :param counts: how many observations are in the sums.
     :param digests: which ones.
     :param newest: the time of the newest, in nanoseconds.
+    :param sources: who made them, a bit for each sensor.
     """
 
     slices: Integers
@@ -34,11 +35,21 @@ class Evidence:
     counts: Integers
     digests: Digests
     newest: Integers
+    sources: Integers
 
     @classmethod
-    def of(cls, slices: Integers, objects: Integers, numbers: Floats, digests: Digests, times: Integers) -> Evidence:
+    def of(
+        cls,
+        slices: Integers,
+        objects: Integers,
+        numbers: Floats,
+        digests: Digests,
+        times: Integers,
+        sources: Integers | None = None,
+    ) -> Evidence:
         """What single observations say, one row each, in any order."""
-        return _added_up(slices, objects, Sums.of(numbers), np.ones(len(slices), np.int64), digests, times)
+        sources = np.zeros(len(slices), np.int64) if sources is None else sources
+        return _added_up(slices, objects, Sums.of(numbers), np.ones(len(slices), np.int64), digests, times, sources)
 
     @classmethod
     def nothing(cls, columns: int) -> Evidence:
@@ -58,6 +69,7 @@ class Evidence:
             np.concatenate([self.counts, other.counts]),
             np.concatenate([self.digests, other.digests]),
             np.concatenate([self.newest, other.newest]),
+            np.concatenate([self.sources, other.sources]),
         )
 
     def __getitem__(self, rows: npt.NDArray[np.bool_] | slice) -> Evidence:
@@ -69,6 +81,7 @@ class Evidence:
             counts=self.counts[rows],
             digests=self.digests[rows],
             newest=self.newest[rows],
+            sources=self.sources[rows],
         )
 
     def since(self, slice_: int) -> Evidence:
@@ -79,9 +92,19 @@ class Evidence:
         """What was seen in earlier slices."""
         return self[: int(np.searchsorted(self.slices, slice_))]
 
+    def about(self, objects: Integers) -> Evidence:
+        """What was seen of these objects."""
+        return self[np.isin(self.objects, objects)]
+
 
 def _added_up(
-    slices: Integers, objects: Integers, sums: Sums, counts: Integers, digests: Digests, newest: Integers
+    slices: Integers,
+    objects: Integers,
+    sums: Sums,
+    counts: Integers,
+    digests: Digests,
+    newest: Integers,
+    sources: Integers,
 ) -> Evidence:
     order = np.lexsort((objects, slices))
     slices, objects = slices[order], objects[order]
@@ -95,4 +118,5 @@ def _added_up(
         np.add.reduceat(counts[order], starts) if len(starts) else counts,
         np.add.reduceat(digests[order], starts) if len(starts) else digests,
         np.maximum.reduceat(newest[order], starts) if len(starts) else newest,
+        np.bitwise_or.reduceat(sources[order], starts) if len(starts) else sources,
     )

@@ -62,13 +62,14 @@ class Astronomer:
     def findings(self, window: int, evidence: Evidence) -> Mapping[Meeting, ConjunctionRisk]:
         """The passages of objects observed in a window that are nearer than the threshold; of each pair the nearest."""
         seen = evidence.since(window - 1)
-        objects = np.unique(seen.objects)
-        passages = self.sky.passages(window, objects)
+        passages = self.sky.passages(window, np.unique(seen.objects))
         if not len(passages):
             return {}
-        known = self.tracks.after(evidence, self.sky).at(objects, window, self.sky)
+        objects = np.unique(np.concatenate([passages.first, passages.second]))
+        tracks = self.tracks.about(objects).after(evidence.about(objects), self.sky)
+        known = tracks.at(objects, window, self.sky)
         found: dict[Meeting, ConjunctionRisk] = {}
-        for meeting, risk in self._near(window, passages, _Sight.of(objects, known, seen)):
+        for meeting, risk in self._near(window, passages, _Sight.of(objects, known, seen.about(objects))):
             if meeting not in found or (risk.miss, risk.encounter) < (found[meeting].miss, found[meeting].encounter):
                 found[meeting] = risk
         return found

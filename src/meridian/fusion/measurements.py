@@ -66,6 +66,10 @@ _MODELS: Mapping[Form, tuple[Measurement, int]] = {
     Form.ANGULAR: (Optical(), 2),
     Form.STATE_VECTOR: (StateVector(), 6),
 }
+MOST = 62
+"""So many sensors can be told apart in a row."""
+BEACONS = "isl"
+"""What satellites that tell of themselves are called together."""
 _NOWHERE = Site("nowhere", 0.0, 0.0)
 """Where a satellite stands that tells of itself: it does not matter."""
 
@@ -74,8 +78,23 @@ class Sites:
     """Where sensors stand, by the order of their names."""
 
     def __init__(self, sites: Mapping[str, Site]) -> None:
+        if len(sites) > MOST:
+            raise ValueError(f"{len(sites)} sensors are more than {MOST}: they would not fit into the bits of a row")
         self.names = sorted(sites)
         self._sites = [sites[name] for name in self.names]
+
+    def __getitem__(self, sensor: int) -> Site:
+        return self._sites[sensor]
+
+    def bits(self, form: Form, sensors: Integers) -> Integers:
+        """A bit for each sensor; satellites that tell of themselves share the last one."""
+        numbers = np.full(len(sensors), MOST) if form is Form.STATE_VECTOR else sensors
+        return np.left_shift(np.int64(1), numbers)
+
+    def named(self, bits: int) -> list[str]:
+        """The sensors of these bits."""
+        told = [name for number, name in enumerate(self.names) if bits >> number & 1]
+        return [*told, BEACONS] if bits >> MOST & 1 else told
 
     def measured(
         self,

@@ -1,13 +1,11 @@
 """Where the catalog says objects are: the orbits that everything observed is a deviation from.
 
-A reference is a curve through six of SGP4's positions for each slice, so a slice costs one call for all objects, and an
-observation a few multiplications. Its velocity is the slope of the curve. SGP4's own velocities are not: they are up to
-half a metre a second off the slopes of its positions, and no object moves like that.
+A reference is the path of an object through SGP4's positions, slice by slice as windows have them, so an observation
+costs a few multiplications.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +15,9 @@ from meridian.fusion.exact import Floats, Integers
 from meridian.fusion.windows import SECOND, Windows
 from meridian.orbit.frames import rotated_covariance, rtn_basis
 from meridian.orbit.kepler import moved
+from meridian.orbit.paths import Paths
 from meridian.orbit.propagation import Propagator
 
-_NODES = np.linspace(-1 / 3, 4 / 3, 6)
-"""When SGP4 is asked, in parts of a slice: also a little before and after it, where curves are worst."""
-_CURVES = np.linalg.inv(np.vander(_NODES, increasing=True))
-"""From positions at those times to the coefficients of the curve."""
-_KEPT = 8
-"""Slices whose curves are kept; more are never open at once."""
 _DAY = 86_400 * SECOND
 
 
@@ -39,9 +32,14 @@ class CatalogError:
     at_epoch: tuple[float, float, float] = (150.0, 500.0, 150.0)
     a_day: tuple[float, float, float] = (50.0, 1000.0, 50.0)
 
+    def sigmas(self, days: Floats) -> Floats:
+        """Of states that are so many days from their epochs, n by 3."""
+        sigmas: Floats = np.array(self.at_epoch) + np.abs(days)[:, None] * np.array(self.a_day)
+        return sigmas
+
     def covariances(self, position: Floats, velocity: Floats, days: Floats) -> Floats:
         """Of states that are so many days from their epochs, n by 6 by 6."""
-        sigma = np.array(self.at_epoch) + np.abs(days)[:, None] * np.array(self.a_day)
+        sigma = self.sigmas(days)
         rate = np.linalg.norm(velocity, axis=1) / np.linalg.norm(position, axis=1)
         own = np.zeros((len(days), 6, 6))
         for axis, other in enumerate((1, 0, 2)):  # who is ahead falls, who is high lags: the rates go crosswise
@@ -64,31 +62,38 @@ class References:
         error: CatalogError | None = None,
         density: float = 1e-9,
     ) -> None:
-        self._propagator = propagator
+        self._paths = Paths(propagator, windows.size)
         self._windows = windows
         self._error = error or CatalogError()
         self._density = density
         self._epochs = np.array([each.epoch_ns for each in propagator.elements], np.int64)
-        self._curves: OrderedDict[int, Floats] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._epochs)
 
     def states(self, objects: Integers, times: Integers) -> Floats:
         """Each object at its time, n by 6; not-a-number where the catalog has no state."""
-        slices = self._windows.slices(times)
-        return self._on_curves(objects, slices, (times - slices * self._windows.size) / self._windows.size)
+        return self._paths.states(objects, times)
+
+    def apart(self, objects: Integers, times: Integers) -> Floats:
+        """The same for a few objects at times that lie far apart: SGP4 is asked for these alone."""
+        return self._paths.apart(objects, times)
 
     def at_end(self, objects: Integers, slices: Integers) -> Floats:
         """Each object at the end of its slice, n by 6."""
-        return self._on_curves(objects, slices, np.ones(len(objects)))
+        return self._paths.at_end(objects, slices)
 
     def prior(self, objects: Integers, slices: Integers) -> Estimates:
         """What the catalog alone knows at the end of these slices."""
         states = self.at_end(objects, slices)
-        days = ((slices + 1) * self._windows.size - self._epochs[objects]) / _DAY
+        days = self._days(objects, (slices + 1) * self._windows.size)
         covariance = self._error.covariances(states[:, :3], states[:, 3:], days)
         return Estimates(np.zeros((len(objects), 6)), covariance)
+
+    def spread(self, objects: Integers, times: Integers) -> Floats:
+        """How far each object may be off the catalog at its time: one standard deviation, in metres, all ways."""
+        spread: Floats = np.sqrt((self._error.sigmas(self._days(objects, times)) ** 2).sum(axis=1))
+        return spread
 
     def moved(self, known: Estimates, objects: Integers, start: Integers, end: Integers) -> Estimates:
         """What is known at the end of other slices."""
@@ -100,26 +105,7 @@ class References:
         states = self.at_end(objects, slices)
         return moved(states[:, :3], states[:, 3:], seconds).transition
 
-    def _on_curves(self, objects: Integers, slices: Integers, parts: Floats) -> Floats:
-        found = np.empty((len(objects), 6))
-        for slice_ in np.unique(slices).tolist():
-            rows = np.flatnonzero(slices == slice_)
-            found[rows] = self._on_curve(self._curves_of(slice_)[objects[rows]], parts[rows, None])
-        return found
-
-    def _on_curve(self, curves: Floats, part: Floats) -> Floats:
-        """Horner's rule, for the place and its slope at once."""
-        place, slope = curves[:, -1], np.zeros_like(curves[:, -1])
-        for power in range(len(_NODES) - 2, -1, -1):
-            slope = slope * part + place
-            place = place * part + curves[:, power]
-        return np.concatenate([place, slope * (SECOND / self._windows.size)], axis=1)
-
-    def _curves_of(self, slice_: int) -> Floats:
-        """The curves of all objects in a slice, objects by 6 coefficients by 3."""
-        if slice_ not in self._curves:
-            times = slice_ * self._windows.size + np.rint(_NODES * self._windows.size).astype(np.int64)
-            self._curves[slice_] = _CURVES @ self._propagator.states(times).position_m
-            while len(self._curves) > _KEPT:
-                self._curves.popitem(last=False)
-        return self._curves[slice_]
+    def _days(self, objects: Integers, times: Integers) -> Floats:
+        """From the epoch of each object to its time."""
+        days: Floats = (times - self._epochs[objects]) / _DAY
+        return days

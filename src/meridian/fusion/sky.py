@@ -1,7 +1,4 @@
-"""The sky as a catalog knows it: its objects' references, and the passages between them that it foresees.
-
-Passages are found beforehand, by screening the catalog, for as long ahead as is wanted. Here they are only looked up.
-"""
+"""The sky as a catalog knows it: its objects' references, and the passages between them that it foresees."""
 
 from __future__ import annotations
 
@@ -12,56 +9,12 @@ import numpy as np
 
 from meridian.fusion.estimates import STATE, Estimates, drift
 from meridian.fusion.exact import Floats, Integers
+from meridian.fusion.foreseen import Foresight
 from meridian.fusion.geometry import Passages
 from meridian.fusion.references import References
 from meridian.fusion.windows import SECOND, Windows
 from meridian.orbit.frames import rtn_basis
 from meridian.orbit.kepler import moved
-from meridian.orbit.screening import Approach
-
-
-@dataclass(frozen=True, slots=True)
-class Foreseen:
-    """Passages of pairs by the catalog alone, by time; `first` and `second` are numbers in the catalog.
-
-    :param times: of the closest approach, in nanoseconds.
-    :param first_states: of the first object then, n by 6.
-    :param radii: of both together, in metres.
-    """
-
-    times: Integers
-    first: Integers
-    second: Integers
-    first_states: Floats
-    second_states: Floats
-    radii: Floats
-
-    @classmethod
-    def of(cls, references: References, times: Integers, first: Integers, second: Integers, radii: Floats) -> Foreseen:
-        """Passages at these times, in any order."""
-        order = np.lexsort((second, first, times))
-        times, first, second = times[order], first[order], second[order]
-        return cls(
-            times, first, second, references.states(first, times), references.states(second, times), radii[order]
-        )
-
-    @classmethod
-    def screened(cls, references: References, approaches: Sequence[Approach], radii: Floats) -> Foreseen:
-        """What a screening of the catalog found.
-
-        :param radii: of the catalog's objects, by number.
-        """
-        found = [(approach.tca_ns, approach.first, approach.second) for approach in approaches]
-        times, first, second = np.array(found, np.int64).reshape(-1, 3).T
-        return cls.of(references, times, first, second, radii[first] + radii[second])
-
-    def __len__(self) -> int:
-        return len(self.times)
-
-    def between(self, start: int, end: int, objects: Integers) -> Integers:
-        """The rows of those behind one time and up to another, both of whose objects are among these (in order)."""
-        rows = np.arange(*np.searchsorted(self.times, [start, end], side="right"))
-        return rows[_among(self.first[rows], objects) & _among(self.second[rows], objects)]
 
 
 @dataclass(frozen=True)
@@ -74,7 +27,7 @@ class CatalogSky:
     """
 
     references: References
-    foreseen: Foreseen
+    foreseen: Foresight
     objects: Sequence[str]
     windows: Windows
     horizon: int
@@ -95,19 +48,17 @@ class CatalogSky:
     def passages(self, window: int, objects: Integers) -> Passages:
         """Those between these objects that are still to come at the end of a window, within the horizon."""
         end = self.windows.end(window)
-        rows = self.foreseen.between(end, end + self.horizon, objects)
-        seen = self.foreseen
-        first, second, times = seen.first[rows], seen.second[rows], seen.times[rows]
-        seconds = (times - end) / SECOND
+        seen = self.foreseen.within(end, end + self.horizon, objects)
+        seconds = (seen.times - end) / SECOND
         return Passages(
-            first,
-            second,
-            times,
-            seen.second_states[rows] - seen.first_states[rows],
-            self._transition(first, window, seconds, seen.first_states[rows]),
-            self._transition(second, window, seconds, seen.second_states[rows]),
+            seen.first,
+            seen.second,
+            seen.times,
+            seen.second_states - seen.first_states,
+            self._transition(seen.first, window, seconds, seen.first_states),
+            self._transition(seen.second, window, seconds, seen.second_states),
             drift(seconds, 2 * self.density),
-            seen.radii[rows],
+            seen.radii,
         )
 
     def _transition(self, objects: Integers, window: int, seconds: Floats, arrived: Floats) -> Floats:
@@ -124,10 +75,3 @@ class CatalogSky:
         both[:, :3, :3] = both[:, 3:, 3:] = turn
         transition: Floats = both @ ideal.transition
         return transition
-
-
-def _among(numbers: Integers, objects: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    if not len(objects):
-        return np.zeros(len(numbers), np.bool_)
-    nearest = objects[np.minimum(np.searchsorted(objects, numbers), len(objects) - 1)]
-    return np.equal(nearest, numbers)

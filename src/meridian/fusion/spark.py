@@ -1,14 +1,17 @@
 """Fusion as a step of a pipeline: a thin shell that runs the pure parts in Spark's workers.
 
-Tasks turn the observations they have into evidence, one parcel each, and one place adds the parcels up: the state of a
-single key, a few columns as bytes. So there is one Python call a task and one for the state, and none for an object or
-a pair. Which task had which observation does not show, because evidence is added exactly.
+Tasks turn the observations they have into evidence, one parcel for each of Arrow's batches, and one place adds the
+parcels up: the state of a single key, a few columns as bytes. So there is one Python call a batch, one for the state
+and none for an object or a pair. Which task had which observation does not show, because evidence is added exactly.
+
+What the place that adds up has to say leaves it as Arrow's bytes, one piece for each output, and is made rows of behind
+it: rows never become Python objects.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
@@ -16,15 +19,17 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from holdfast.process import Step, batches, python
-from meridian.fusion.alerts import ALERT_ROWS, alert_rows
+from holdfast.process import Step, batches, python, sql
 from meridian.fusion.contributions import Contributions
 from meridian.fusion.errors import NotCatalogued
-from meridian.fusion.estimates import COLUMNS
-from meridian.fusion.evidence import Evidence
-from meridian.fusion.saved import Fusion, packed, restored, saved, unpacked
+from meridian.fusion.figures import figures_of
+from meridian.fusion.outputs import OUTPUTS, ROWS, Output, widened
+from meridian.fusion.rows import Rows
+from meridian.fusion.saved import packed, restored, saved, unpacked
+from meridian.fusion.state import Fusion, Seen
 from meridian.fusion.watermarks import Heard
 from meridian.sensors import TRAITS, ObservationColumns, Row, SourceKind, columns_of
 
@@ -36,6 +41,7 @@ LATENESS = {kind.prefix: TRAITS[kind].max_lateness_ns for kind in SourceKind}
 _LOG = logging.getLogger(__name__)
 
 _PARCEL = "shard INT, parcel BINARY"
+_NEWS = "route STRING, content BINARY"
 _SCHEMA = pa.schema([("shard", pa.int32()), ("parcel", pa.binary())])
 
 
@@ -45,7 +51,13 @@ class Fused:
 
     contributions: Contributions
     before_anything: Fusion
-    """A correlator that has seen nothing."""
+    """That has seen nothing."""
+
+    @property
+    def rows(self) -> Rows:
+        """Writes what it finds."""
+        of = self.contributions
+        return Rows(of.references, of.objects, of.sites)
 
 
 class Assembly(Protocol):
@@ -59,42 +71,45 @@ class Assembly(Protocol):
 
 
 @dataclass(frozen=True)
-class Fuse:
-    """A function from the events of sensors to rows of alerts."""
-
-    assembly: Assembly
-
-    def __call__(self, events: DataFrame) -> DataFrame:
-        """The alerts, told early and corrected."""
-        parcels = events.select("table", "key", "payload").mapInArrow(_Parcels(self.assembly), _PARCEL)
-        return parcels.groupBy("shard").transformWithStateInPandas(
-            _Correlating(self.assembly), ALERT_ROWS, outputMode="Update", timeMode="None"
-        )
-
-
-@dataclass(frozen=True)
 class Known:
-    """Lets heartbeats and observations through that say something; what does not is given up row by row."""
+    """Makes one parcel of what a batch of events says; an event that says nothing is given up, row by row."""
 
     assembly: Assembly
 
     def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """The same events; `NotCatalogued` when one of them is of an object or a sensor that nobody knows."""
-        of = observations_in(columns_of(events))
-        known = parts_of(self.assembly).contributions.known(of)
+        """The parcel; `NotCatalogued` when one of the events is of an object or a sensor that nobody knows."""
+        contributions, observed = parts_of(self.assembly).contributions, observations_in(columns_of(events))
+        known = contributions.known(observed)
         if not known.all():
             first = int(np.flatnonzero(~known)[0])
+            who, what = observed.source_ids[first], observed.object_ids[first].as_py() or "something without a name"
             raise NotCatalogued(
-                f"{of.source_ids[first]} saw {of.object_ids[first]}, and the catalog has no orbit of it at that time, "
-                "or nobody has said where the sensor stands.",
+                f"{who} saw {what}, and the catalog has no orbit that fits at that time, or nobody has said where the "
+                "sensor stands.",
                 remedy="Import elements of the object, or declare the sensor's site; then reprocess the dead letters.",
             )
-        return events
+        parcel = packed(seen_in([events], contributions))
+        return pa.RecordBatch.from_arrays([pa.array([0], pa.int32()), pa.array([parcel], pa.binary())], schema=_SCHEMA)
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """A function from parcels to rows of the outputs."""
+
+    assembly: Assembly
+
+    def __call__(self, parcels: DataFrame) -> DataFrame:
+        """The rows of all outputs; alerts among them are told early and corrected."""
+        news = parcels.groupBy("shard").transformWithStateInPandas(
+            _Correlating(self.assembly), _NEWS, outputMode="Update", timeMode="None"
+        )
+        return news.mapInArrow(_unfolded, from_arrow_schema(ROWS))
 
 
 def fusing(assembly: Assembly) -> list[Step]:
-    """The steps of a pipeline from the events of sensors to rows of alerts."""
-    return [batches(Known(assembly)), python(Fuse(assembly))]
+    """The steps of a pipeline from the events of sensors to rows of the outputs."""
+    needed = sql("SELECT event_id, `table`, `key`, payload FROM events")
+    return [needed, batches(Known(assembly), schema=_PARCEL), python(Fuse(assembly))]
 
 
 @lru_cache(maxsize=2)
@@ -103,14 +118,14 @@ def parts_of(assembly: Assembly) -> Fused:
     return assembly()
 
 
-def parcel_of(events: Iterable[pa.RecordBatch], contributions: Contributions) -> bytes:
-    """What one task has seen."""
-    evidence, heard = Evidence.nothing(COLUMNS), dict[str, Heard]()
+def seen_in(events: Iterable[pa.RecordBatch], contributions: Contributions) -> Seen:
+    """What is in these events, all of known objects and sensors."""
+    seen = Seen()
     for batch in events:
-        seen = columns_of(batch)
-        evidence = evidence + contributions.evidence(observations_in(seen))
-        heard = together(heard, heard_in(seen))
-    return packed(evidence, heard)
+        columns = columns_of(batch)
+        observed = observations_in(columns)
+        seen = seen + Seen(contributions.evidence(observed), heard_in(columns), figures_of(observed))
+    return seen
 
 
 def observations_in(seen: ObservationColumns) -> ObservationColumns:
@@ -129,30 +144,6 @@ def heard_in(seen: ObservationColumns) -> dict[str, Heard]:
     return heard
 
 
-def together(one: Mapping[str, Heard], other: Mapping[str, Heard]) -> dict[str, Heard]:
-    """What was heard by two tasks."""
-    both = dict(one)
-    for source, news in other.items():
-        known = both.get(source, Heard())
-        both[source] = Heard(_later(known.newest, news.newest), _later(known.quiet, news.quiet))
-    return both
-
-
-def _later(one: int | None, other: int | None) -> int | None:
-    return max((time for time in (one, other) if time is not None), default=None)
-
-
-@dataclass(frozen=True)
-class _Parcels:
-    """Runs in every task."""
-
-    assembly: Assembly
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parcel = parcel_of(batches, parts_of(self.assembly).contributions)
-        yield pa.RecordBatch.from_arrays([pa.array([0], pa.int32()), pa.array([parcel], pa.binary())], schema=_SCHEMA)
-
-
 class _Correlating(StatefulProcessor):
     """Runs where the state is."""
 
@@ -165,22 +156,40 @@ class _Correlating(StatefulProcessor):
     def handleInputRows(  # noqa: N802 (Spark's name)
         self, key: object, rows: Iterator[pd.DataFrame], timers: object
     ) -> Iterator[pd.DataFrame]:
-        empty = parts_of(self._assembly).before_anything
+        parts = parts_of(self._assembly)
         kept = self._state.get() if self._state.exists() else None
-        state = empty if kept is None else restored(bytes(kept[0]), empty)
-        evidence, heard = Evidence.nothing(COLUMNS), dict[str, Heard]()
+        state = parts.before_anything if kept is None else restored(bytes(kept[0]), parts.before_anything)
+        seen = Seen()
         for some in rows:
             for parcel in some["parcel"]:
-                part, news = unpacked(bytes(parcel))
-                evidence, heard = evidence + part, together(heard, news)
-        state, words, counts = state.after(evidence, heard)
-        if counts.dropped:
-            _LOG.warning(
-                "too late for every window: %d observations, watermark %s", counts.dropped, state.watermarks.all
-            )
-        self._state.update((saved(state),))
-        if words:
-            yield alert_rows(words, state)
+                seen = seen + unpacked(bytes(parcel))
+        state, news = state.after(seen)
+        if news.counts.dropped:
+            mark = state.correlator.watermarks.all
+            _LOG.warning("too late for every window: %d observations, watermark %s", news.counts.dropped, mark)
+        content = saved(state)
+        self._state.update((content,))
+        for output, table in parts.rows.of(state, news, seen.figures, state_bytes=len(content)):
+            yield pd.DataFrame({"route": [output.route], "content": [folded(table)]})
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def folded(table: pa.Table) -> bytes:
+    """Rows of one output as bytes."""
+    written = pa.BufferOutputStream()
+    with pa.ipc.new_stream(written, table.schema) as stream:
+        stream.write_table(table)
+    return bytes(written.getvalue())
+
+
+_BY_ROUTE = {output.route: output for output in OUTPUTS}
+
+
+def _unfolded(news: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Runs behind the state."""
+    for batch in news:
+        for route, content in zip(batch["route"].to_pylist(), batch["content"].to_pylist(), strict=True):
+            output: Output = _BY_ROUTE[route]
+            yield from widened(output, pa.ipc.open_stream(content).read_all())

@@ -35,6 +35,7 @@ class Tracks:
     :param slices: at the end of which it stands.
     :param counts: how many observations it is from.
     :param newest: the time of the newest.
+    :param sources: who made them, a bit for each sensor.
     """
 
     objects: Integers
@@ -42,12 +43,16 @@ class Tracks:
     estimates: Estimates
     counts: Integers
     newest: Integers
+    sources: Integers
 
     @classmethod
     def none(cls) -> Tracks:
         """Before anything was observed."""
         nothing = np.empty(0, np.int64)
-        return cls(nothing, nothing, Estimates(np.empty((0, 6)), np.empty((0, 6, 6))), nothing, nothing)
+        return cls(nothing, nothing, Estimates(np.empty((0, 6)), np.empty((0, 6, 6))), nothing, nothing, nothing)
+
+    def __len__(self) -> int:
+        return len(self.objects)
 
     def after(self, evidence: Evidence, motion: Motion) -> Tracks:
         """What is known when this was observed, too; only slices after those of the tracks may be in it."""
@@ -75,6 +80,8 @@ class Tracks:
         counts[has_track] += self.counts[places[has_track]]
         newest = seen.newest.copy()
         newest[has_track] = np.maximum(newest[has_track], self.newest[places[has_track]])
+        sources = seen.sources.copy()
+        sources[has_track] |= self.sources[places[has_track]]
         stays = ~np.isin(self.objects, seen.objects)
         order = np.argsort(np.concatenate([self.objects[stays], seen.objects]), kind="stable")
         joined = [
@@ -86,9 +93,22 @@ class Tracks:
                 (self.estimates.covariance, estimates.covariance),
                 (self.counts, counts),
                 (self.newest, newest),
+                (self.sources, sources),
             )
         ]
-        return Tracks(joined[0], joined[1], Estimates(joined[2], joined[3]), joined[4], joined[5])
+        return Tracks(joined[0], joined[1], Estimates(joined[2], joined[3]), joined[4], joined[5], joined[6])
+
+    def about(self, objects: Integers) -> Tracks:
+        """The tracks of these objects."""
+        rows = np.isin(self.objects, objects)
+        return Tracks(
+            self.objects[rows],
+            self.slices[rows],
+            self.estimates[rows],
+            self.counts[rows],
+            self.newest[rows],
+            self.sources[rows],
+        )
 
     def _places(self, objects: Integers) -> tuple[Integers, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
         places = np.searchsorted(self.objects, objects)

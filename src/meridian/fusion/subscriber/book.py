@@ -2,7 +2,7 @@
 
 Whether a word is new and the entry of what is done about it are one transaction, synced before the sender is answered.
 So a word that comes again, because an answer was lost or either side was killed, finds its entry and nobody acts twice.
-Whoever acts reads the entries in order and remembers how far it is.
+Whoever acts on entries takes them in order and says how far it is, which the book remembers, too.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ CREATE TABLE IF NOT EXISTS words (
 CREATE TABLE IF NOT EXISTS alerts (
   alert_id TEXT PRIMARY KEY, version INTEGER NOT NULL, verdict TEXT NOT NULL, content TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS words_at ON words (at);
+CREATE TABLE IF NOT EXISTS acted (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL) WITHOUT ROWID;
+INSERT OR IGNORE INTO acted VALUES (1, 0);
 """
 
 
@@ -69,6 +71,17 @@ class Book:
             for number, made, alert, sequence, kind, content, at in rows
         ]
 
+    def to_do(self, limit: int = 1000) -> list[Entry]:
+        """What nobody has said to be done, in order."""
+        with self._one_at_a_time:
+            (done,) = self._db.execute("SELECT number FROM acted").fetchone()
+        return self.entries(done, limit)
+
+    def done(self, number: int) -> None:
+        """Everything up to this entry was acted on."""
+        with self._transaction() as db:
+            db.execute("UPDATE acted SET number = max(number, ?)", (number,))
+
     def holding(self) -> dict[str, str]:
         """The alerts that hold, with the last word on each."""
         with self._one_at_a_time:
@@ -76,9 +89,13 @@ class Book:
         return dict(rows)
 
     def forget(self, before: datetime) -> int:
-        """Drop the words from before, and how many they were. Where each alert stands is kept: it stays recognised."""
+        """Drop the words from before that were acted on, and how many they were.
+
+        Where each alert stands is kept: it stays recognised.
+        """
+        old = "DELETE FROM words WHERE at < ? AND number <= (SELECT number FROM acted)"
         with self._transaction() as db:
-            return db.execute("DELETE FROM words WHERE at < ?", (before.isoformat(),)).rowcount
+            return db.execute(old, (before.isoformat(),)).rowcount
 
     def close(self) -> None:
         """Give up the file."""

@@ -4,16 +4,20 @@
     GET  /alerts     the alerts that hold
 
 A request is taken whole or not at all. One that is not about alerts is refused with 400 and the line that is wrong, and
-a book that cannot be written is 503: the sender keeps its rows and comes again.
+a book that cannot be written is 503: the sender keeps its rows and comes again. With a token, whoever does not know it
+is answered with 401.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 import sqlite3
+from collections.abc import Callable
 
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 
 from meridian.fusion.emissions import Kind
 from meridian.fusion.subscriber.book import Book
@@ -26,10 +30,13 @@ class NotAWord(ValueError):
     """A line of a request that says nothing about an alert."""
 
 
-def application(book: Book) -> web.Application:
-    """The subscriber, to be served by aiohttp."""
-    app = web.Application(client_max_size=MAX_BYTES)
-    app.router.add_post("/alerts", lambda request: _take(book, request))
+def application(book: Book, *, token: str | None = None, taken: Callable[[], None] = lambda: None) -> web.Application:
+    """The subscriber, to be served by aiohttp.
+
+    :param taken: is called when there are new words in the book.
+    """
+    app = web.Application(client_max_size=MAX_BYTES, middlewares=[] if token is None else [_known_by(token)])
+    app.router.add_post("/alerts", lambda request: _take(book, taken, request))
     app.router.add_get("/alerts", lambda request: _holding(book))
     return app
 
@@ -39,7 +46,19 @@ def words_of(body: bytes) -> list[Told]:
     return [_word(number, line) for number, line in enumerate(body.splitlines(), 1) if line.strip()]
 
 
-async def _take(book: Book, request: web.Request) -> web.Response:
+def _known_by(token: str) -> Middleware:
+    wanted = f"Bearer {token}".encode()
+
+    @web.middleware
+    async def known(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not hmac.compare_digest(request.headers.get("authorization", "").encode(), wanted):
+            return web.json_response({"refused": "the token is not the one we know"}, status=401)
+        return await handler(request)
+
+    return known
+
+
+async def _take(book: Book, taken: Callable[[], None], request: web.Request) -> web.Response:
     try:
         words = words_of(await request.read())
     except NotAWord as error:
@@ -48,6 +67,7 @@ async def _take(book: Book, request: web.Request) -> web.Response:
         verdicts = await asyncio.to_thread(book.take, words)
     except sqlite3.OperationalError as error:
         return web.json_response({"unavailable": str(error)}, status=503)
+    taken()
     return web.json_response({"verdicts": [verdict.value for verdict in verdicts]})
 
 

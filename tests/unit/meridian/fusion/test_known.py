@@ -9,14 +9,16 @@ from tests.support.fusion_pipeline import Pairs
 from tests.support.made_up_objects import EPOCH
 
 from holdfast.model.envelope import ENVELOPE
-from holdfast.process import batches
 from holdfast.process.functions import Guarded
 from holdfast.process.guarding import FailedRow
 from meridian.fusion.errors import NotCatalogued
-from meridian.fusion.spark import Known
+from meridian.fusion.saved import packed, unpacked
+from meridian.fusion.spark import Known, fusing, seen_in
+from meridian.fusion.state import Seen
 from meridian.sensors import SourceKind, events_of, heartbeat
 
 PAIRS = Pairs()
+PARCEL = pa.schema([("shard", pa.int32()), ("parcel", pa.binary())])
 
 
 def events(strange: list[int]) -> pa.RecordBatch:
@@ -29,26 +31,37 @@ def events(strange: list[int]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(range(1, 14), pa.int64()), *whole.columns], schema=ENVELOPE)
 
 
-def guarded(batch: pa.RecordBatch) -> tuple[list[str], list[FailedRow]]:
-    """The events that go on, and the rows that were given up."""
+def guarded(batch: pa.RecordBatch) -> tuple[Seen, list[FailedRow]]:
+    """What the events that go on say together, and the rows that were given up."""
     failed: list[FailedRow] = []
-    step = batches(Known(PAIRS)).reporting(failed.extend)
-    assert isinstance(step, Guarded)
-    passed = [event for some in step.guard(batch.schema)([batch]) for event in some["event_id"].to_pylist()]
-    return passed, failed
+    (step,) = [each for each in fusing(PAIRS) if isinstance(each, Guarded)]
+    guard = step.reporting(failed.extend).guard(PARCEL)  # type: ignore[attr-defined]
+    seen = Seen()
+    for some in guard([batch]):
+        for parcel in some["parcel"].to_pylist():
+            seen = seen + unpacked(parcel)
+    return seen, failed
+
+
+def said_by(batch: pa.RecordBatch) -> Seen:
+    """What events of known objects say together."""
+    return seen_in([batch], PAIRS().contributions)
 
 
 def test_known_objects_and_heartbeats_go_on() -> None:
     batch = events([])
-    assert guarded(batch) == (batch["event_id"].to_pylist(), [])
+    seen, failed = guarded(batch)
+    assert (packed(seen), failed) == (packed(said_by(batch)), [])
+    assert seen.heard["radar"].quiet == EPOCH
 
 
 @pytest.mark.req("DLQ-03")
 def test_rows_of_unknown_objects_are_given_up_alone() -> None:
     batch = events([2, 7])
-    passed, failed = guarded(batch)
+    seen, failed = guarded(batch)
     ids = batch["event_id"].to_pylist()
-    assert passed == [event for place, event in enumerate(ids) if place not in (2, 7)]
+    others = batch.take(pa.array([place for place in range(len(ids)) if place not in (2, 7)]))
+    assert packed(seen) == packed(said_by(others))
     assert [row.event_id for row in failed] == [ids[2], ids[7]]
     assert {row.kind for row in failed} == {"NotCatalogued"}
     assert "nobody" in failed[0].message

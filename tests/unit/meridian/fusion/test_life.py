@@ -49,17 +49,42 @@ def test_a_correction_in_one_batch_is_one_change() -> None:
     assert news[1] == [(Stage.UPDATED, 100.0)]
 
 
-def test_it_is_withdrawn_when_no_window_tells_of_it_any_more_and_may_come_again() -> None:
-    known, news = through([said(7), said(8)], [taken_back(8)], [taken_back(7)], [said(9)])
+def test_it_is_withdrawn_when_the_newest_window_finds_nothing_any_more_and_may_come_again() -> None:
+    known, news = through([said(7), said(8)], [taken_back(7)], [taken_back(8)], [said(9)])
     assert news == [[(Stage.RAISED, 500.0)], [], [(Stage.WITHDRAWN, 500.0)], [(Stage.UPDATED, 500.0)]]
     assert [each.passage for each in known.standing()] == [PASSAGE]
+
+
+def test_it_is_withdrawn_when_a_newer_window_saw_both_objects_and_found_nothing() -> None:
+    known, _ = through([said(7)])
+    known, news = known.after([], [(6, PASSAGE)])
+    assert news == [], "an older window has less to say"
+    known, news = known.after([], [(8, PASSAGE)])
+    assert [each.stage for each in news] == [Stage.WITHDRAWN]
+    assert known.standing() == []
+
+
+def test_what_is_said_of_it_is_numbered() -> None:
+    known, first = Conjunctions().after([said(7)])
+    known, second = known.after([said(8, NEARER)])
+    known, none = known.after([said(9, NEARER)])
+    _, over = known.expired(2000)
+    assert [each.version for each in [*first, *second, *none, *over]] == [0, 1, 2]
+
+
+def test_windows_that_are_gone_are_forgotten_but_for_the_newest() -> None:
+    known, _ = through([said(7)], [said(8)], [said(9, NEARER)])
+    (life,) = known.without(12).standing()
+    assert (dict(life.told), life.windows, life.risk) == ({9: NEARER}, 3, NEARER)
+    (life,) = known.without(8).standing()
+    assert set(life.told) == {8, 9}
 
 
 def test_its_end_is_told_once_when_its_time_has_passed() -> None:
     known, _ = through([said(7)])
     assert known.expired(1000)[1] == []
     later, over = known.expired(1001)
-    assert over == [Conjunction(PASSAGE, Stage.EXPIRED, RISK)]
+    assert over == [Conjunction(PASSAGE, Stage.EXPIRED, RISK, version=1)]
     assert later.known == {}
     assert later.expired(2000)[1] == []
 

@@ -12,20 +12,24 @@ from holdfast.model.errors import UnknownFormat
 from meridian.fusion.correlator import Correlator
 from meridian.fusion.estimates import COLUMNS
 from meridian.fusion.evidence import Evidence
+from meridian.fusion.figures import Figures
 from meridian.fusion.judging import Astronomer
 from meridian.fusion.risk import ConjunctionRisk
-from meridian.fusion.saved import restored, saved
+from meridian.fusion.saved import packed, restored, saved, unpacked
+from meridian.fusion.state import Fusion, Seen
 from meridian.fusion.watermarks import Heard, Watermarks
 from meridian.fusion.windows import SECOND, Windows
 
 RANDOM = np.random.default_rng(4)
+FIGURES = Figures.of(np.arange(7) * SECOND, np.arange(7) * SECOND + 5)
 VELOCITY = RANDOM.normal(size=(6, 3)) * 4000
 SKY = StraightSky(np.concatenate([RANDOM.normal(size=(6, 3)) * 900 - VELOCITY * 600, VELOCITY], axis=1))
 
 
-def fresh() -> Correlator[ConjunctionRisk]:
-    judge = Astronomer(SKY, 3000.0)
-    return Correlator(Windows(), Watermarks({"radar": 0, "isl": 10 * SECOND}), Evidence.nothing(COLUMNS), judge)
+def fresh() -> Fusion:
+    judge, marks = Astronomer(SKY, 3000.0), Watermarks({"radar": 0, "isl": 10 * SECOND})
+    correlator: Correlator[ConjunctionRisk] = Correlator(Windows(), marks, Evidence.nothing(COLUMNS), judge)
+    return Fusion(correlator)
 
 
 def batches(count: int) -> list[tuple[Evidence, dict[str, Heard]]]:
@@ -40,15 +44,21 @@ def batches(count: int) -> list[tuple[Evidence, dict[str, Heard]]]:
 
 @pytest.mark.req("CKP-08")
 def test_a_restart_after_every_batch_does_not_show_in_what_is_said() -> None:
-    running, restarted, said = fresh(), fresh(), 0
+    running, restarted, said, lives = fresh(), fresh(), 0, 0
     for evidence, heard in batches(24):
-        running, words, counts = running.after(evidence, heard)
-        restarted, same_words, same_counts = restored(saved(restarted), fresh()).after(evidence, heard)
-        assert same_words == words
-        assert same_counts == counts
+        seen = Seen(evidence, heard, {"radar": FIGURES})
+        running, news = running.after(seen)
+        restarted, same = restored(saved(restarted), fresh()).after(unpacked(packed(seen)))
+        assert same.words == news.words
+        assert same.counts == news.counts
+        assert same.conjunctions == news.conjunctions
+        assert same.summaries == news.summaries
         assert saved(restarted) == saved(running)
-        said += len(words)
+        said += len(news.words)
+        lives += len(news.conjunctions)
     assert said > 50
+    assert lives > 10
+    assert running.figures["radar"].observations == 24 * 7
 
 
 def test_the_state_before_anything_was_seen_can_be_saved() -> None:
@@ -65,7 +75,7 @@ def test_bytes_that_are_no_state_are_refused(content: bytes) -> None:
 
 def test_a_state_of_another_version_is_refused() -> None:
     other = io.BytesIO()
-    np.savez(other, version=np.array([2]))
+    np.savez(other, version=np.array([1]))
     with pytest.raises(UnknownFormat, match="version"):
         restored(other.getvalue(), fresh())
 

@@ -12,9 +12,10 @@ from tests.support.made_up_objects import EPOCH, made_up
 
 from meridian.fusion.estimates import Estimates
 from meridian.fusion.exact import Floats
+from meridian.fusion.foreseen import Foreseen
 from meridian.fusion.geometry import Geometry
 from meridian.fusion.references import References
-from meridian.fusion.sky import CatalogSky, Foreseen
+from meridian.fusion.sky import CatalogSky
 from meridian.fusion.windows import SECOND, Windows
 from meridian.orbit.elements import Elements
 from meridian.orbit.propagation import Propagator

@@ -60,9 +60,23 @@ def test_what_was_told_is_recognised_after_a_restart_and_after_it_was_forgotten(
     first.close()
     second = Book(tmp_path / "book.db", now=lambda: NOON + timedelta(days=31))
     assert second.take([inserted(0)]) == [Verdict.REPEATED]
+    second.done(2)
     assert second.forget(NOON + timedelta(days=1)) == 2
     assert second.take([inserted(0)]) == [Verdict.REPEATED]
     assert second.entries() == []
+
+
+@pytest.mark.req("DLV-10")
+def test_what_was_not_acted_on_is_neither_passed_over_nor_forgotten(tmp_path: Path) -> None:
+    book = Book(tmp_path / "book.db", now=lambda: NOON)
+    book.take([inserted(0), retracted(0), inserted(1)])
+    book.done(2)
+    book.done(1)
+    book.close()
+    again = Book(tmp_path / "book.db", now=lambda: NOON)
+    assert [entry.word for entry in again.to_do()] == [inserted(1)]
+    again.forget(NOON + timedelta(days=1))
+    assert [entry.number for entry in again.entries()] == [3]
 
 
 WORDS = st.lists(st.builds(Told, st.sampled_from("ab"), st.integers(0, 3), st.sampled_from(Kind), st.just("{}")))
