@@ -15,7 +15,7 @@ PUBLIC = {
     """,
     "holdfast.model": """
         BinlogPosition ChangeId Encoding FilePosition FilesPosition Fingerprint GtidSet HoldfastError KafkaOffsets
-        LogPosition Lsn MysqlPosition Order Position Seq Tsid earliest from_json parse to_json
+        LogPosition Lsn MysqlPosition Order Position Seq SiftedPosition Tsid earliest from_json parse to_json
     """,
     "holdfast.ledger": """
         Acknowledge All Batch Cursors CursorsCodec DeadLetter Decision Gap Lane LaneSpec LaneStart Ledger Phase Policy
@@ -44,15 +44,15 @@ PUBLIC = {
         Alteration Change Document Effect Place Problem compare find_problems json_schema load named_in
     """,
     "holdfast.log": """
-        Appended Chunk DeadLetterEntry DeadLetterFilter DeadLetterLimits DeadLetterLog DeadLetterStatus Digest
-        EntryState Fate Gone Inbox InboxReader Keep Limits Listed NewBatch Outbox Overflow PartRef Published Retained
-        Trimmed Where clip entry_id part_name read_chunk read_part write_part
+        Appended Chunk DeadLetterEntry DeadLetterFilter DeadLetterLimits DeadLetterLog DeadLetterReader
+        DeadLetterStatus Digest EntryState Fate Gone Inbox InboxReader Keep Limits Listed NewBatch Outbox Overflow
+        PartRef Published Retained Trimmed Where clip entry_id part_name read_chunk read_part write_part
     """,
     "holdfast.flow": """
         AllOk Always Backpressure Bottleneck Breaker BreakerPolicy BreakerState Budget BudgetExhausted
         BuiltGraph BurstProfile ByPriority Channel Classifier CopyToAll Crashed CreditEdge Credits DeadLetters
         Decision Declared Discardable Dropped Edge EdgePlan EdgeSpec EdgeStats EwmaRate Exit FOR_SINKS
-        FOR_STATEFUL FOR_STATELESS FROM_SOURCE Finding FindingKind FlowPolicy GraphEvent GraphHealth Inlet Loan
+        FOR_STATEFUL FOR_STATELESS FROM_SOURCE Finding FindingKind FlowPolicy GraphEvent GraphHealth Inlet Loan Loss
         Metric Never OccupancySample OperatorGraph OperatorHealth OperatorState Outcome Outlet Permanent Permit
         Priority PriorityEdge RestartPolicy RetryPolicy Retrying Role SERVICE Sampler Sender Sends Shed Stop
         Supervision SystemTimer TO_DEADLINE TO_EXPORT TO_STATE Takes Through Timed Timer Transient Tries Verdict
@@ -80,8 +80,8 @@ PUBLIC = {
         to_arrow to_observations
     """,
     "meridian.sensors.simulate": """
-        Archive BeaconSender Burst Emission Faults Noise Objects Outage Player RADARS Record Scenario Site Span
-        TELESCOPES Tempo emissions from_tle optical_view radar_view send_datagrams synthetic
+        Archive BeaconSender Burst Emission Faults Noise Objects Outage Player RADARS Record Scenario Span
+        TELESCOPES Tempo emissions send_datagrams synthetic
     """,
 }
 

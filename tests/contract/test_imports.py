@@ -35,8 +35,14 @@ ALLOWED: dict[str, frozenset[str]] = {
 
 MERIDIAN: dict[str, frozenset[str]] = {
     "orbit": frozenset(),
-    "sensors": frozenset({"orbit"}),
+    "sensors": frozenset({"documents", "orbit"}),
     "fusion": frozenset({"orbit", "sensors"}),
+    "operation": frozenset({"documents", "orbit", "sensors", "fusion"}),
+    "service": frozenset({"orbit", "sensors", "fusion", "operation"}),
+    "screen": frozenset({"orbit", "fusion", "service"}),
+    "plots": frozenset({"orbit", "service"}),
+    "hosting": frozenset({"orbit", "sensors", "fusion", "operation", "service"}),
+    "cli": frozenset({"orbit", "sensors", "fusion", "operation", "service", "screen", "plots", "hosting"}),
 }
 """The same for the application, which may use all that Holdfast exports."""
 

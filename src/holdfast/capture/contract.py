@@ -61,6 +61,9 @@ class Source(ABC):
         """
         return None
 
+    def captured(self, position: Position) -> None:  # noqa: B027 (most sources need not know)
+        """Everything up to here is durable in the inbox: it will not be asked for again. Called between two reads."""
+
     def acknowledge(self, position: Position) -> None:  # noqa: B027 (most sources need not know)
         """Everything up to here is safe downstream; the source may forget it."""
 

@@ -242,8 +242,15 @@ class Capture:
                 self._retry_after(error)
                 continue
             self._captured += appended.rows
+            self._tell_source()
             self._state, self._error = CaptureState.READING, None
             return
+
+    def _tell_source(self) -> None:
+        position = self.inbox.position()
+        if position is not None:
+            with self._asking():
+                self.source.captured(position)
 
     def _retry_after(self, error: HoldfastError) -> None:
         self._state, self._error = CaptureState.RETRYING, str(error)

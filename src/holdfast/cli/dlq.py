@@ -11,9 +11,8 @@ import click
 
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.output import table
-from holdfast.control.client import ask
+from holdfast.control.asking import ask_dead_letters
 from holdfast.control.place import find
-from holdfast.model.errors import NotRunning
 
 if TYPE_CHECKING:
     from holdfast.cli.output import Output
@@ -23,17 +22,8 @@ _FILTERS = ("kinds", "stages", "sinks", "ids", "states", "since", "until")
 
 def _asked(pipeline: Path, what: str, given: dict[str, Any]) -> Any:  # noqa: ANN401 (JSON)
     """The answer of the process that runs the pipeline, or of its files."""
-    directory = find(pipeline).directory
     chosen = {name: given.pop(name) for name in _FILTERS if given.get(name)}
-    try:
-        return ask(directory, "dead_letters", what=what, chosen=chosen, given=given, patience=600)
-    except NotRunning:
-        from holdfast.control.belongings import stopped
-        from holdfast.control.dlq import dead_letters_asked
-        from holdfast.control.values import plain
-
-        with stopped(directory) as belongings:
-            return plain(dead_letters_asked(belongings, what, chosen, given))
+    return ask_dead_letters(find(pipeline).directory, what, chosen, given)
 
 
 def _with_filter(body: Callable[..., Any]) -> Callable[..., Any]:

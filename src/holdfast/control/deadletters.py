@@ -41,6 +41,7 @@ class DeadLetters:
     """The dead letters of one pipeline, as an operator sees them."""
 
     def __init__(self, of: Belongings) -> None:
+        self._of = of
         self._log = of.dead_letters
         self._reprocessing = Reprocessing(of)
 
@@ -99,13 +100,18 @@ class DeadLetters:
         wanted = chosen.about(DONE)
         return self._counted(wanted) if dry_run is DryRun.YES else self._log.remove(wanted)
 
-    def preview(self, chosen: DeadLetterFilter) -> Preview:
+    def preview(self, chosen: DeadLetterFilter, *, into: Belongings | None = None) -> Preview:
         """What `reprocess` would do: entries that a newer event of their key has overtaken come first."""
-        return self._reprocessing.preview(chosen)
+        return self._way(into).preview(chosen)
 
-    def reprocess(self, chosen: DeadLetterFilter, *, rate: Rate | None = None) -> Reprocessed:
-        """Let the rows of these entries go their way again, each once however often it is asked for."""
-        return self._reprocessing.run(chosen, rate or Rate())
+    def reprocess(
+        self, chosen: DeadLetterFilter, *, rate: Rate | None = None, into: Belongings | None = None
+    ) -> Reprocessed:
+        """Let the rows of these entries go their way again, each once however often it is asked for.
+
+        :param into: another pipeline that takes them. The entries stay as they are: here nothing was done about them.
+        """
+        return self._way(into).run(chosen, rate or Rate())
 
     def migrate(self, *, dry_run: DryRun = DryRun.NO) -> Survey:
         """Write entries of older versions down as the present one. What cannot be read is named, and stays."""
@@ -121,6 +127,9 @@ class DeadLetters:
         return Exported(
             sum(part.written for part in parts), [unreadable for part in parts for unreadable in part.unreadable]
         )
+
+    def _way(self, into: Belongings | None) -> Reprocessing:
+        return self._reprocessing if into is None else Reprocessing(self._of, into=into)
 
     def _counted(self, wanted: DeadLetterFilter) -> int:
         return sum(self._log.counts(wanted).values())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.checkpoint import DryRun
+from holdfast.control.belongings import stopped
 from holdfast.control.deadletters import DeadLetters
 from holdfast.control.reprocessing import Rate
 from holdfast.log import DeadLetterFilter, EntryState
@@ -73,10 +75,11 @@ def _export(dead: DeadLetters, chosen: DeadLetterFilter, given: Given) -> object
 
 
 def _reprocess(dead: DeadLetters, chosen: DeadLetterFilter, given: Given) -> object:
-    if given.get("dry_run"):
-        return dead.preview(chosen)
-    rate = given.get("rate")
-    return dead.reprocess(chosen, rate=Rate(None if rate is None else float(str(rate))))
+    rate, into = given.get("rate"), given.get("into")
+    with nullcontext() if into is None else stopped(Path(str(into))) as other:
+        if given.get("dry_run"):
+            return dead.preview(chosen, into=other)
+        return dead.reprocess(chosen, rate=Rate(None if rate is None else float(str(rate))), into=other)
 
 
 _REQUESTS: Mapping[str, Callable[[DeadLetters, DeadLetterFilter, Given], object]] = {

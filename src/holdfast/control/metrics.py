@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.control.prometheus import Family, Sample, rendered
+
 if TYPE_CHECKING:
     from holdfast.control.snapshot import LaneView, SourceView
     from holdfast.control.status import Status
@@ -24,19 +26,14 @@ class Metric(NamedTuple):
 
 
 def exposition(status: Status) -> str:
-    """The text, in the format 0.0.4."""
-    lines = []
-    for metric in METRICS:
-        lines += [f"# HELP {metric.name} {metric.about}", f"# TYPE {metric.name} {metric.kind}"]
-        for labels, value in metric.samples(status):
-            named = {"pipeline": status.snapshot.pipeline, **labels}
-            inner = ",".join(f'{name}="{_escaped(text)}"' for name, text in named.items())
-            lines.append(f"{metric.name}{{{inner}}} {float(value):.15g}")
-    return "\n".join(lines) + "\n"
+    """The text."""
+    return rendered(_family(metric, status) for metric in METRICS)
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _family(metric: Metric, status: Status) -> Family:
+    pipeline = {"pipeline": status.snapshot.pipeline}
+    samples = (Sample({**pipeline, **labels}, value) for labels, value in metric.samples(status))
+    return Family(metric.name, metric.kind, metric.about, samples)
 
 
 def _one(of: Callable[[Status], float]) -> Callable[[Status], _Samples]:

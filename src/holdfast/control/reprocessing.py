@@ -116,11 +116,13 @@ class _Page:
 class Reprocessing:
     """Reprocesses entries of one pipeline.
 
+    :param into: another pipeline, whose inboxes and lanes take the rows. The entries are not marked then.
     :param patience: seconds to wait for room in an inbox or the outbox, before `LogQuota`.
     """
 
-    def __init__(self, of: Belongings, *, patience: float = 60.0) -> None:
+    def __init__(self, of: Belongings, *, into: Belongings | None = None, patience: float = 60.0) -> None:
         self._of = of
+        self._into = into or of
         self._patience = patience
 
     def preview(self, chosen: DeadLetterFilter) -> Preview:
@@ -150,7 +152,7 @@ class Reprocessing:
         went = 0
         for source, rows in page.events.items():
             events = {row.listed.entry_id: row.row for row in rows}
-            went += self._of.inboxes[source].restore(events, timeout=self._patience).rows
+            went += self._into.inboxes[source].restore(events, timeout=self._patience).rows
             self._mark(rows)
         return went
 
@@ -160,20 +162,22 @@ class Reprocessing:
         for (lane, _), rows in page.rows.items():
             self._wait_for_room()
             table = pa.concat_tables([row.row for row in rows])
-            batch = self._of.outbox.redeliver(table, lane=lane, entries=[row.listed.entry_id for row in rows])
+            batch = self._into.outbox.redeliver(table, lane=lane, entries=[row.listed.entry_id for row in rows])
             if batch is not None:
                 went += batch.rows
-                self._of.published(batch)
+                self._into.published(batch)
             self._mark(rows)
         return went
 
     def _mark(self, rows: Sequence[_Row]) -> None:
+        if self._into is not self._of:
+            return
         done = DeadLetterFilter(ids={row.listed.entry_id for row in rows})
         self._of.dead_letters.mark(done, EntryState.REPROCESSED)
 
     def _wait_for_room(self) -> None:
         until = time.monotonic() + self._patience
-        while not self._of.outbox.has_room():
+        while not self._into.outbox.has_room():
             if time.monotonic() > until:
                 raise LogQuota(
                     "The outbox has no room for rows that are to be delivered once more.",
@@ -186,7 +190,7 @@ class Reprocessing:
         return map(self._sorted, self._of.dead_letters.pages(chosen.about(NEW), size=size))
 
     def _sorted(self, read: Sequence[Reading]) -> _Page:
-        page, lanes = _Page(), self._of.lanes()
+        page, lanes = _Page(), self._into.lanes()
         for listed, entry in read:
             went = str(entry) if isinstance(entry, HoldfastError) else self._way(listed, entry, lanes)
             if isinstance(went, str):
@@ -208,7 +212,7 @@ class Reprocessing:
         if not listed.stage.startswith(STEP) or not row.schema.equals(ENVELOPE):
             return "Its payload is no event as an inbox has it."
         source = row["source"][0].as_py()
-        return _Row(listed, row, source) if source in self._of.inboxes else f"There is no source {source!r} any more."
+        return _Row(listed, row, source) if source in self._into.inboxes else f"There is no source {source!r} any more."
 
     def _inbox_of(self, source: str) -> Path | None:
-        return self._of.layout.inbox(source) if source in self._of.inboxes else None
+        return self._into.layout.inbox(source) if source in self._into.inboxes else None

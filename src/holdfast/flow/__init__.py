@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from holdfast.flow.routing import CopyToAll, merge
     from holdfast.flow.running import BuiltGraph
     from holdfast.flow.sampling import EwmaRate, Sampler
-    from holdfast.flow.shape import Declared, EdgeSpec, Role, Supervision, Vertex
+    from holdfast.flow.shape import Declared, EdgeSpec, Loss, Role, Supervision, Vertex
     from holdfast.flow.stop import Stop
     from holdfast.flow.timer import SystemTimer, Timer
 
@@ -165,6 +165,7 @@ _HOMES = {
     "holdfast.flow.shape": (
         "Declared",
         "EdgeSpec",
+        "Loss",
         "Role",
         "Supervision",
         "Vertex",
@@ -221,6 +222,7 @@ __all__ = [
     "GraphHealth",
     "Inlet",
     "Loan",
+    "Loss",
     "Metric",
     "Never",
     "OccupancySample",

@@ -37,6 +37,8 @@ class FindingKind(Enum):
     DETACHED_TASK = "a task for each event, or one that nobody waits for"
     NO_CLASSIFIER = "no retry classifier"
     NO_DEAD_LETTERS = "no dead letters"
+    CHANGED_IDENTITY = "what comes out is not what went in"
+    """For whoever knows what flows; nothing here does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,9 @@ def _of_edges(declared: Declared) -> Iterator[Finding]:
             yield Finding(edge.name, FindingKind.NO_FLOW_POLICY, "what happens when it is full is not decided")
         if edge.plan.capacity > NO_BOUND:
             detail = f"it may hold {edge.plan.capacity} items"
+            yield Finding(edge.name, FindingKind.UNBOUNDED_CHANNEL, detail)
+        if edge.channel is not None and edge.channel.stats().capacity != edge.plan.capacity:
+            detail = f"it is declared for {edge.plan.capacity} items and may hold {edge.channel.stats().capacity}"
             yield Finding(edge.name, FindingKind.UNBOUNDED_CHANNEL, detail)
 
 

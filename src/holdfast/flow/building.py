@@ -24,6 +24,8 @@ def channels_of(declared: Declared) -> dict[str, Channel[Any]]:
 def _channel(declared: Declared, edge: EdgeSpec) -> Channel[Any]:
     capacity, policy = edge.plan.capacity, edge.plan.policy
     assert policy is not None, "a graph with such an edge is refused"
+    if edge.channel is not None:
+        return edge.channel
     match policy:
         case ByPriority():
             return PriorityEdge(edge.name, capacity, policy)

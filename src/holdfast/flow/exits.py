@@ -60,8 +60,8 @@ class Decision(Enum):
 
     LEAVE = "it has ended"
     RESTART = "it is started again"
-    EXHAUSTED = "it failed too often: the graph ends"
-    ESCALATE = "it crashed: the graph ends"
+    EXHAUSTED = "it failed too often: it is lost"
+    ESCALATE = "it crashed: it is lost"
 
 
 def recent(failures: Sequence[float], policy: RestartPolicy, now: float) -> tuple[float, ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
+from holdfast.flow.channel import Channel
 from holdfast.flow.exits import FOR_SINKS
 from holdfast.flow.policy import EdgePlan
 from holdfast.flow.ports import Inlet, Outlet
@@ -97,10 +98,22 @@ class OperatorGraph:
         self._add(name, Role.SINK, lambda ends: run(ends.inputs[0]), run, supervision or Supervision(FOR_SINKS))
         return Takes(name)
 
-    def connect(self, upstream: Sends[T], downstream: Takes[T], plan: EdgePlan, *, name: str | None = None) -> str:
-        """Join two vertices, and return the name of the edge."""
+    def connect(
+        self,
+        upstream: Sends[T],
+        downstream: Takes[T],
+        plan: EdgePlan,
+        *,
+        name: str | None = None,
+        channel: Channel[T] | None = None,
+    ) -> str:
+        """Join two vertices, and return the name of the edge.
+
+        :param channel: one that the two bring along, because they keep what is under way themselves; it is as large as
+            the plan says. Otherwise one is made.
+        """
         edge = name or f"{upstream.name} -> {downstream.name}"
-        self._edges.append(EdgeSpec(edge, upstream.name, downstream.name, plan))
+        self._edges.append(EdgeSpec(edge, upstream.name, downstream.name, plan, channel))
         return edge
 
     def declared(self) -> Declared:

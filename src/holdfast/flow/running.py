@@ -1,9 +1,10 @@
 """Runs a graph: one task for each operator, all of them owned and watched here, and one line of the log a decision.
 
 An operator that fails is started again on the same edges, and the others do not notice but for the wait. One that may
-not be started again ends the graph: its edges are closed, sources are asked to stop, and the end spreads from there, up
-and down. A stop asks the sources, what is under way is drained behind them, and whoever has not ended when the grace is
-over is cancelled, as often as it takes. Which exit is forgiven is decided in `exits`.
+not be started again is lost: its edges are closed, and the end spreads from there, up and down. Unless its supervision
+says that the others go on, all sources are asked to stop then. A stop asks the sources, what is under way is drained
+behind them, and whoever has not ended when the grace is over is cancelled, as often as it takes. Which exit is forgiven
+is decided in `exits`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from holdfast.flow.health import GraphHealth, metrics_of
 from holdfast.flow.outcome import AllOk, BudgetExhausted, Crashed, Outcome
 from holdfast.flow.runner import Runner
 from holdfast.flow.sampling import Sampler
-from holdfast.flow.shape import Ends, Role, order_of
+from holdfast.flow.shape import Ends, Loss, Role, order_of
 from holdfast.flow.stop import Stop
 from holdfast.flow.telling import tell
 
@@ -134,7 +135,8 @@ class BuiltGraph:
     def _escalate(self, runner: Runner, exit_: Exit, event: GraphEvent) -> None:
         self._event = self._event or event
         self._leave(runner, exit_)
-        self.stop()
+        if runner.vertex.supervision.when_lost is Loss.ENDS_THE_GRAPH:
+            self.stop()
 
     def _abort(self) -> None:
         late = list(self._tasks.values())

@@ -53,6 +53,14 @@ class Ends:
 Start: TypeAlias = Callable[[Ends], Coroutine[None, None, None]]
 
 
+class Loss(Enum):
+    """What becomes of the others when an operator has failed for good."""
+
+    ENDS_THE_GRAPH = "the graph ends"
+    OTHERS_GO_ON = "the others go on"
+    """Its edges are closed, and what depends on them ends; health tells of it. For parts that stand side by side."""
+
+
 @dataclass(frozen=True, slots=True)
 class Supervision:
     """How an operator's failures are treated."""
@@ -65,6 +73,7 @@ class Supervision:
     one."""
     expects: tuple[type[Exception], ...] = ()
     """Errors that are no defect of it, besides those of Holdfast and of the operating system."""
+    when_lost: Loss = Loss.ENDS_THE_GRAPH
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,8 @@ class EdgeSpec:
     upstream: str
     downstream: str
     plan: EdgePlan
+    channel: Channel[Any] | None = field(default=None, repr=False)
+    """The one that its operators bring along; None when it is made as the plan says."""
 
 
 @dataclass(frozen=True, slots=True)

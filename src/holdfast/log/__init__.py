@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.log.dead import DeadLetterLog
 from holdfast.log.dead_entry import DeadLetterEntry, entry_id
 from holdfast.log.dead_limits import DeadLetterLimits, Overflow
+from holdfast.log.dead_reader import DeadLetterReader
 from holdfast.log.dead_values import DeadLetterFilter, DeadLetterStatus, EntryState, Fate, Gone, Listed, Where
 from holdfast.log.inbox import Inbox
 from holdfast.log.outbox import Outbox
@@ -20,6 +21,7 @@ __all__ = [
     "DeadLetterFilter",
     "DeadLetterLimits",
     "DeadLetterLog",
+    "DeadLetterReader",
     "DeadLetterStatus",
     "Digest",
     "EntryState",

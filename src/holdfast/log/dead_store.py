@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.log import dead_index as tables
 from holdfast.log import dead_queries as queries
+from holdfast.log.dead_reader import entries_in, read_entries, rows_in
 from holdfast.log.dead_values import DeadLetterFilter, EntryState, Fate, Reviewed
 from holdfast.log.dead_versions import entry_of, is_outdated, to_batch
-from holdfast.log.segment import decode, encode, read_place
+from holdfast.log.segment import encode
 from holdfast.log.segmented import Kind, SegmentedLog, Steps
-from holdfast.model.errors import EntryDamaged, HoldfastError, LogError, UnknownFormat
+from holdfast.model.errors import HoldfastError, LogError
 from holdfast.model.steps import Step
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from holdfast.log.dead_entry import DeadLetterEntry
     from holdfast.log.dead_index import Chunk
     from holdfast.log.dead_limits import Admission
+    from holdfast.log.dead_reader import Read
     from holdfast.log.dead_values import Listed
-    from holdfast.log.dead_versions import Row
     from holdfast.log.opening import Owner
 
 logger = logging.getLogger(__name__)
@@ -36,9 +37,6 @@ _DEAD_LETTERS = Kind(
 )
 _ROLL_AT = 4 * 2**20
 """Small files: an entry that is kept keeps its file."""
-
-Read = dict[int, "DeadLetterEntry | HoldfastError"]
-"""Entries by number; where one cannot be read, why."""
 
 
 class Survey(NamedTuple):
@@ -128,10 +126,7 @@ class DeadStore:
 
     def read(self, listed: Sequence[Listed]) -> Read:
         """These entries, but for those that are gone."""
-        with self.log.index.reading() as db:
-            places = queries.places(db, [each.number for each in listed])
-        read = ((self._read(chunk), numbers) for chunk, numbers in places.items())
-        return {number: entries[number] for entries, numbers in read for number in numbers}
+        return read_entries(self.log.index, self.log.segments, listed)
 
     def survey(self) -> Survey:
         """Read everything, and say of which versions it is."""
@@ -147,7 +142,7 @@ class DeadStore:
         return _summed(surveys)
 
     def _rewrite(self, chunk: Chunk) -> None:
-        entries = [entry_of(row) for row in self._rows(chunk)]
+        entries = [entry_of(row) for row in rows_in(self.log.segments, chunk)]
         (place,) = self.log.append([encode(to_batch(entries))])
         with self.log.naming() as db:
             files = tables.move(db, chunk, place)
@@ -155,24 +150,11 @@ class DeadStore:
 
     def _survey(self, chunk: Chunk) -> Survey:
         try:
-            older = sum(is_outdated(row) for row in self._rows(chunk))
+            older = sum(is_outdated(row) for row in rows_in(self.log.segments, chunk))
         except LogError as error:
             return Survey(0, (error,))
-        return Survey(older, tuple(each for each in self._read(chunk).values() if isinstance(each, HoldfastError)))
-
-    def _read(self, chunk: Chunk) -> Read:
-        try:
-            rows = self._rows(chunk)
-        except LogError as error:
-            return dict.fromkeys(range(chunk.first, chunk.last + 1), error)
-        return {number: _verified(row) for number, row in enumerate(rows, start=chunk.first)}
-
-    def _rows(self, chunk: Chunk) -> list[Row]:
-        place = chunk.place
-        rows: list[Row] = decode(
-            read_place(self.log.segments / place.file, place.offset, place.length, place.crc32c)
-        ).to_pylist()
-        return rows
+        read = entries_in(self.log.segments, chunk).values()
+        return Survey(older, tuple(each for each in read if isinstance(each, HoldfastError)))
 
     def _chunks(self) -> Iterator[Chunk]:
         after = 0
@@ -191,21 +173,6 @@ class DeadStore:
 
     def _with_new(self, count: int) -> dict[EntryState, int]:
         return {**self.kept, EntryState.NEW: self.kept[EntryState.NEW] + count}
-
-
-def _verified(row: Row) -> DeadLetterEntry | HoldfastError:
-    try:
-        entry = entry_of(row)
-    except UnknownFormat as error:
-        return error
-    if entry.is_whole:
-        return entry
-    return EntryDamaged(
-        f"The payload of the dead letter {entry.entry_id} does not match its checksum.",
-        kept="The entry stays as it is, and the others can be read.",
-        remedy="Restore the dead letters from a copy, or purge the entry.",
-        entry_id=entry.entry_id,
-    )
 
 
 def _summed(surveys: Iterator[Survey] | list[Survey]) -> Survey:

@@ -1,11 +1,15 @@
-"""What there is to see of a running fusion, as values. Times are nanoseconds since 1970; nothing here reads or draws."""
+"""What there is to see of a running fusion, as values. Times are nanoseconds since 1970."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from holdfast.flow import Metric
 from meridian.fusion.life import Stage
+from meridian.service.accounts import Accounts
+from meridian.service.delays import Delay, Lags
+from meridian.service.seen import DeadLetters, EdgeSeen, FeedSeen, PipelineSeen
 
 Triple = tuple[float, float, float]
 
@@ -83,7 +87,8 @@ class SourceProgress:
     :param source: `radar`, `optical` or `isl`.
     :param observations: that fusion has taken from it so far.
     :param source_lag_s: how long after its time the newest batch came in at the edge, at the 99th percentile.
-    :param pipeline_lag_s: how long after it came in it was judged.
+    :param pipeline_lag_s: how long after it came in at the edge the oldest observation of the newest batch was judged;
+        0 when the batch has none of this network, or nobody knows any more when it was judged.
     """
 
     source: str
@@ -93,13 +98,17 @@ class SourceProgress:
     pipeline_lag_s: float = 0.0
     clock_ahead: int = 0
     """Observations from the future."""
+    received_ns: int | None = None
+    """When the oldest observation of the newest batch came in; nothing when the batch has none."""
+    source_lags: Sequence[int] = ()
+    """All observations so far, by how long after their time they came in: in the buckets of `LAG_BOUNDS_S`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """What one batch of the correlator did, and where it left things; counts are since the beginning.
 
-    :param at_ns: when it was judged, by our clock.
+    :param at_ns: when the newest observation so far came in, by our clock; when the batch was judged, if none did.
     :param active: windows that are open; `retained` ones are closed and kept for late observations.
     :param dropped: observations that came too late for every window.
     """
@@ -118,8 +127,10 @@ class Progress:
     retracted: int
     tracks: int
     state_bytes: int
-    seconds: float
-    """How long the correlator worked on it."""
+    judged_ns: int | None = None
+    """When its rows were published, by our clock: from then on they are not lost. Nothing when nobody knows."""
+    seconds: float = 0.0
+    """From the publishing of the batch before to that of this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +140,8 @@ class Occupancy:
     edge: str
     count: int
     capacity: int
+    dropped: int = 0
+    """What it has let go so far, because it was full."""
 
     @property
     def share(self) -> float:
@@ -145,6 +158,25 @@ class Alarm:
     remedy: str
     severity: str = "warning"
     """`warning` or `critical`."""
+    about: str = ""
+    """The source, operator or log that it is about, where there are several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """What one word says of how near a passage is.
+
+    :param said_ns: how far all sources had come when it was said.
+    """
+
+    said_ns: int
+    window_end_ns: int
+    closest_ns: int
+    miss_m: float
+    probability: float
+    is_early: bool
+    is_standing: bool
+    """Whether it was not taken back by a later word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,3 +201,20 @@ class Snapshot:
     """What the edge dropped, by source and cause."""
     alarms: Sequence[Alarm] = ()
     is_running: bool = True
+    """Whether a process answers for fusion."""
+    is_edge_asked: bool = False
+    """Whether anybody knows where the edge is."""
+    edge: EdgeSeen | None = None
+    """Nothing when it does not answer."""
+    pipeline: PipelineSeen | None = None
+    """Nothing when nobody answers."""
+    feeds: Sequence[FeedSeen] = ()
+    figures: Sequence[Metric] = ()
+    """What is counted within the process that looks, as by the branches from the logs into fusion."""
+    dead: Sequence[DeadLetters] = ()
+    """Of the edge and of fusion, by place and kind; counts only rise."""
+    accounts: Accounts = field(default_factory=Accounts)
+    pipeline_lags: Mapping[str, Lags] = field(default_factory=dict)
+    """By network, of the batches that were looked at."""
+    delay: Delay = field(default_factory=Delay)
+    """From observation to alert."""

@@ -18,6 +18,7 @@ from holdfast.model.positions.log import LogPosition
 from holdfast.model.positions.lsn import Lsn
 from holdfast.model.positions.mysql import MysqlPosition
 from holdfast.model.positions.number import ChangeId, Seq
+from holdfast.model.positions.sifted import SiftedPosition
 
 __all__ = [
     "BinlogPosition",
@@ -36,6 +37,7 @@ __all__ = [
     "Order",
     "Position",
     "Seq",
+    "SiftedPosition",
     "Tsid",
     "earliest",
     "from_json",

@@ -19,6 +19,7 @@ from holdfast.model.positions.log import LogPosition
 from holdfast.model.positions.lsn import Lsn
 from holdfast.model.positions.mysql import MysqlPosition
 from holdfast.model.positions.number import ChangeId, Seq
+from holdfast.model.positions.sifted import SiftedPosition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +41,7 @@ KINDS: Mapping[str, type[Position]] = MappingProxyType(
             FilesPosition,
             KafkaOffsets,
             LogPosition,
+            SiftedPosition,
         )
     }
 )

@@ -1,0 +1,56 @@
+"""Commands that tell what fusion has found, and from what."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.command import command
+from holdfast.cli.output import table
+from meridian.cli.options import directory_option
+from meridian.orbit.time import format_ccsds
+
+if TYPE_CHECKING:
+    from holdfast.cli.output import Output
+
+
+@command("alerts", examples=("meridian alerts", "meridian alerts --directory data/mine --output json"))
+@directory_option
+def alerts(out: Output, directory: Path) -> None:
+    """Tell which conjunctions stand, the soonest first."""
+    from meridian.service.service import Service
+
+    found = Service(directory).conjunctions()
+    value = [{**asdict(each), "stage": each.stage.value} for each in found]
+    rows = [
+        (
+            each.conjunction_id,
+            format_ccsds(each.closest_ns)[:19],
+            each.object_a,
+            each.object_b,
+            f"{each.miss_m:,.0f}",
+            f"{each.probability:.1e}",
+            f"{each.speed_m_s:,.0f}",
+            each.stage.value,
+        )
+        for each in found
+    ]
+    head = ("conjunction", "closest (UTC)", "object", "and", "miss m", "probability", "m/s", "stage")
+    out.result(value, table(head, rows) if rows else "No conjunction stands.")
+
+
+@command("lineage", examples=("meridian lineage 5f0c…", "meridian lineage 5f0c… --output json"))
+@click.argument("alert")
+@directory_option
+def lineage(out: Output, alert: str, directory: Path) -> None:
+    """Tell from which observations the last word on an alert was made, and where in which log each lies.
+
+    An alert is named by its own id, or by that of its conjunction: then the alert of its newest window is meant.
+    """
+    from meridian.service.service import Service
+
+    found = Service(directory).lineage(alert)
+    out.result(found, str(found))

@@ -1,0 +1,88 @@
+"""The command that runs an operation in the foreground."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from contextlib import ExitStack, contextmanager, redirect_stderr
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.command import command
+from holdfast.cli.output import Form
+from meridian.cli.options import directory_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from holdfast.cli.output import Output
+    from meridian.service.service import Service
+
+
+@command("run", examples=("meridian run --simulate", "meridian run --directory data/mine", "meridian run --no-screen"))
+@directory_option
+@click.option("--simulate", is_flag=True, help="Made-up sensors over a made-up catalog, which is made at first.")
+@click.option("--screen/--no-screen", default=True, help="The live screen, or a line a second.")
+@click.option("--until-alerts", type=int, help="End in order once so many conjunctions have been raised.")
+def run(out: Output, directory: Path, simulate: bool, screen: bool, until_alerts: int | None) -> None:
+    """Run an operation in the foreground: the edge, fusion, and a screen. SIGTERM or Ctrl-C drains it.
+
+    Killed and started again it goes on where it was: no alert is lost, none is told twice.
+    """
+    from meridian.hosting.demonstration import prepare
+    from meridian.hosting.running import Manner
+    from meridian.hosting.running import run as run_operation
+    from meridian.operation.home import Home
+
+    home = Home(directory)
+    if simulate:
+        prepare(home, now_ns=time.time_ns())
+    log = directory / "fusion.log"
+    _log_to(log)
+    is_watched = screen and sys.stdout.isatty() and out.form is Form.TEXT
+    with ExitStack() as held, _chatter_to(log):
+        looked = _screen(held) if is_watched else _lines(out)
+        run_operation(home, Manner(is_simulated=simulate, told=out.progress, looked=looked, until_raised=until_alerts))
+    out.end_progress()
+    out.note(f"Stopped in order. What it knows is in {directory}; the same command goes on from here.")
+
+
+def _screen(held: ExitStack) -> Callable[[Service], None]:
+    """The terminal is given back when what is held is let go."""
+    from meridian.screen import Screen
+
+    screen = held.enter_context(Screen())
+    return lambda service: screen.show(service.snapshot())
+
+
+def _lines(out: Output) -> Callable[[Service], None]:
+    """A line whenever a conjunction is raised or changes, and one every ten seconds on how it goes."""
+    from meridian.cli.lines import Lines
+
+    lines = Lines(out)
+    return lambda service: lines.told(service.snapshot())
+
+
+@contextmanager
+def _chatter_to(path: Path) -> Iterator[None]:
+    """What Spark and its workers say to standard error goes to a file meanwhile; what we say does not."""
+    ours = sys.stderr
+    with os.fdopen(os.dup(2), "w", buffering=1) as terminal, path.open("ab") as file, redirect_stderr(terminal):
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(terminal.fileno(), 2)
+            ours.flush()
+
+
+def _log_to(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(
+        filename=path, level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
+    )
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)

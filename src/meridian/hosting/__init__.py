@@ -1,0 +1,1 @@
+"""Runs an operation on one machine: its edge, its fusion, and what keeps both supplied."""

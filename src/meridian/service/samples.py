@@ -1,0 +1,197 @@
+"""Which numbers of a snapshot stand under which labels: the samples that metrics are made of. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from holdfast.control.prometheus import Sample
+from meridian.sensors.meters import LAG_BOUNDS_S
+from meridian.service.values import Snapshot
+
+if TYPE_CHECKING:
+    from meridian.service.seen import OperatorSeen, PipelineSeen, SensorSeen
+    from meridian.service.values import Progress, SourceProgress
+
+_KERNEL = "kernel"
+Samples = Callable[[Snapshot], Iterator[Sample]]
+
+
+def of_progress(of: Callable[[Progress], float | None]) -> Samples:
+    """One number of the newest batch."""
+
+    def samples(seen: Snapshot) -> Iterator[Sample]:
+        value = None if seen.progress is None else of(seen.progress)
+        if value is not None:
+            yield Sample({}, value)
+
+    return samples
+
+
+def of_networks(of: Callable[[SourceProgress], float | None]) -> Samples:
+    """A number of each network in fusion."""
+
+    def samples(seen: Snapshot) -> Iterator[Sample]:
+        for source in seen.progress.sources if seen.progress else ():
+            if (value := of(source)) is not None:
+                yield Sample({"source": source.source}, value)
+
+    return samples
+
+
+def of_sensors(of: Callable[[SensorSeen], float | None], label: str = "source") -> Samples:
+    """A number of each source at the edge."""
+
+    def samples(seen: Snapshot) -> Iterator[Sample]:
+        for sensor in seen.edge.sensors if seen.edge else ():
+            if (value := of(sensor)) is not None:
+                yield Sample({label: sensor.source}, value)
+
+    return samples
+
+
+def of_operators(of: Callable[[OperatorSeen], float]) -> Samples:
+    """A number of each operator of the edge."""
+
+    def samples(seen: Snapshot) -> Iterator[Sample]:
+        for operator in seen.edge.operators if seen.edge else ():
+            yield Sample({"operator": operator.operator}, of(operator))
+
+    return samples
+
+
+def of_pipeline(of: Callable[[PipelineSeen], float], **labels: str) -> Samples:
+    """A number of the pipeline, while somebody answers for it."""
+
+    def samples(seen: Snapshot) -> Iterator[Sample]:
+        if seen.pipeline is not None:
+            yield Sample(labels, of(seen.pipeline))
+
+    return samples
+
+
+def both(*parts: Samples) -> Samples:
+    """The samples of several, one after the other."""
+    return lambda seen: (sample for part in parts for sample in part(seen))
+
+
+def _histogram(source: str, counts: Sequence[int], total_s: float | None) -> Iterator[Sample]:
+    """Cumulative, as Prometheus wants it."""
+    bounds = [*(f"{bound:g}" for bound in LAG_BOUNDS_S), "+Inf"]
+    for bound, count in zip(bounds, accumulate(counts), strict=True):
+        yield Sample({"source": source, "le": bound}, count, "_bucket")
+    if total_s is not None:
+        yield Sample({"source": source}, total_s, "_sum")
+    yield Sample({"source": source}, sum(counts), "_count")
+
+
+def source_lags(seen: Snapshot) -> Iterator[Sample]:
+    """Fusion counts them exactly once over all its runs, and keeps no sum."""
+    for source in seen.progress.sources if seen.progress else ():
+        if source.source_lags:
+            yield from _histogram(source.source, source.source_lags, None)
+
+
+def pipeline_lags(seen: Snapshot) -> Iterator[Sample]:
+    """Of the batches that were looked at."""
+    for source, lags in sorted(seen.pipeline_lags.items()):
+        yield from _histogram(source, lags.counts, lags.total_s)
+
+
+def occupancy(seen: Snapshot) -> Iterator[Sample]:
+    """What waits in each queue."""
+    return (Sample({"edge": each.edge}, each.count) for each in seen.occupancies)
+
+
+def capacity(seen: Snapshot) -> Iterator[Sample]:
+    """What each queue may hold."""
+    return (Sample({"edge": each.edge}, each.capacity) for each in seen.occupancies)
+
+
+def windows(seen: Snapshot) -> Iterator[Sample]:
+    """Windows that are open, and that are kept."""
+    if seen.progress is not None:
+        yield Sample({"tier": "active"}, seen.progress.active)
+        yield Sample({"tier": "retained"}, seen.progress.retained)
+
+
+def breakers(seen: Snapshot) -> Iterator[Sample]:
+    """Of the client that asks the archive, and of each table."""
+    for sensor in seen.edge.sensors if seen.edge else ():
+        if sensor.breaker is not None:
+            yield Sample({"breaker": sensor.source}, sensor.breaker)
+    for sink in seen.pipeline.sinks if seen.pipeline else ():
+        yield Sample({"breaker": f"sink {sink.sink}"}, sink.breaker)
+
+
+def discards(seen: Snapshot) -> Iterator[Sample]:
+    """What the edge never took because it can be nothing of ours, or left out on purpose."""
+    for sensor in seen.edge.sensors if seen.edge else ():
+        dropped = sum(count for cause, count in sensor.drops.items() if cause != _KERNEL)
+        yield Sample({"operator": sensor.source}, dropped + sensor.outside)
+
+
+def policy_drops(seen: Snapshot) -> Iterator[Sample]:
+    """Of what the edges let go: what the kernel had no room for while we made it wait, and what was shed."""
+    for sensor in seen.edge.sensors if seen.edge else ():
+        if _KERNEL in sensor.drops:
+            labels = {"policy": "backpressure", "priority": "none", "edge": f"{sensor.source} -> {sensor.log}"}
+            yield Sample(labels, sensor.drops[_KERNEL])
+    for feed in seen.feeds:
+        yield Sample({"policy": "shed", "priority": "low", "edge": f"{feed.log} -> fusion"}, feed.shed)
+
+
+def decisions(seen: Snapshot) -> Iterator[Sample]:
+    """What those say that tell high from low priority."""
+    name = "priority_classifier_decisions_total"
+    return (Sample(each.labels, each.value) for each in seen.figures if each.name == name)
+
+
+def consumer_lags(seen: Snapshot) -> Iterator[Sample]:
+    """How far behind consumers of the edge's logs are; a log has one partition."""
+    for sensor in seen.edge.sensors if seen.edge else ():
+        for consumer, lag in sensor.consumer_lag.items():
+            yield Sample({"topic": sensor.log, "partition": "0", "consumer": consumer}, lag)
+
+
+def state_age(seen: Snapshot) -> Iterator[Sample]:
+    """Since what the correlator remembers was written: it is, with every batch."""
+    if seen.progress is not None and seen.progress.judged_ns is not None:
+        yield Sample({"operator": "correlator"}, (seen.at_ns - seen.progress.judged_ns) / 1e9)
+
+
+def state_bytes(seen: Snapshot) -> Iterator[Sample]:
+    """The size of what the correlator remembers."""
+    if seen.progress is not None:
+        yield Sample({"operator": "correlator"}, seen.progress.state_bytes)
+
+
+def dead_letters(seen: Snapshot) -> Iterator[Sample]:
+    """What was given up, by place and kind."""
+    return (Sample({"operator": each.operator, "error_kind": each.kind}, each.count) for each in seen.dead)
+
+
+def alarms(seen: Snapshot) -> Iterator[Sample]:
+    """Those that are raised."""
+    return (Sample({"alarm": each.name, "about": each.about, "severity": each.severity}, 1) for each in seen.alarms)
+
+
+def delays(seen: Snapshot) -> Iterator[Sample]:
+    """From observation to alert."""
+    delay = seen.delay
+    if delay.batches:
+        for quantile, seconds in (("0.5", delay.p50_s), ("0.99", delay.p99_s), ("1", delay.worst_s)):
+            yield Sample({"quantile": quantile}, seconds)
+
+
+def sink_delays(seen: Snapshot) -> Iterator[Sample]:
+    """From capture in fusion to the commit of each table."""
+    for sink in seen.pipeline.sinks if seen.pipeline else ():
+        for quantile, seconds in zip(("0.5", "0.99", "1"), sink.latency_s, strict=True):
+            yield Sample({"sink": sink.sink, "quantile": quantile}, seconds)
+
+
+def one(of: Callable[[Snapshot], float]) -> Samples:
+    """One number that there always is."""
+    return lambda seen: iter([Sample({}, of(seen))])

@@ -1,0 +1,242 @@
+"""What a service reads from the tables and logs of an operation, which the real sinks wrote."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from tests.support.service_home import (
+    NOON_NS,
+    SECOND,
+    TABLES,
+    ServiceHome,
+    conjunction_row,
+    land,
+    object_row,
+    progress_row,
+    source_row,
+    word_row,
+)
+
+from holdfast.log import DeadLetterFilter, EntryState
+from holdfast.model.errors import InvalidRequest, StoreUnavailable
+from holdfast.model.positions import LogPosition, SiftedPosition
+from holdfast.runtime.layout import Layout
+from meridian.fusion.life import Stage
+from meridian.fusion.outputs import place
+from meridian.sensors import SourceKind, events_of, from_observations, heartbeat
+from meridian.service.logs import given_up
+from meridian.service.service import Service
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[ServiceHome]:
+    made = ServiceHome(tmp_path)
+    yield made
+    made.close()
+
+
+def test_before_anything_has_happened_every_answer_is_empty_and_nothing_is_made(tmp_path: Path) -> None:
+    service = Service(tmp_path)
+    seen = service.snapshot()
+    assert (seen.progress, seen.objects, list(seen.words), list(seen.conjunctions)) == (None, 0, [], [])
+    assert not seen.is_running
+    assert list(seen.alarms) == []
+    assert list(service.objects()) == list(service.history()) == list(service.misses("none")) == []
+    assert service.object("90001") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_without_its_table_is_an_empty_answer(home: ServiceHome, tmp_path: Path) -> None:
+    home.batch({})
+    assert all(place(tmp_path, table).exists() for table in TABLES)
+    assert Service(tmp_path).snapshot().progress is None
+
+
+def test_conjunctions_that_are_over_are_not_told_and_the_soonest_is_first(home: ServiceHome, tmp_path: Path) -> None:
+    rows = [
+        conjunction_row(0, closest_ns=NOON_NS + 9),
+        conjunction_row(1, closest_ns=NOON_NS + 5, stage="updated"),
+        conjunction_row(2, stage="withdrawn"),
+        conjunction_row(3, stage="expired"),
+    ]
+    home.batch({"conjunctions": rows})
+    found = Service(tmp_path).conjunctions()
+    assert [(each.conjunction_id, each.stage) for each in found] == [("c1", Stage.UPDATED), ("c0", Stage.RAISED)]
+    assert found[0].plane_m == (400.0, 0.0)
+    assert found[0].spread_m2 == (1e4, 4e4, 10.0)
+
+
+def test_the_newest_words_come_first_and_digests_are_whole_numbers_of_64_bits(
+    home: ServiceHome, tmp_path: Path
+) -> None:
+    home.batch({"alerts": [word_row(0)]})
+    home.batch({"alerts": [word_row(0, kind="retract", version=1), word_row(1)]})
+    words = Service(tmp_path).words(2)
+    assert [(word.alert_id, word.kind) for word in words] == [("a1", "insert"), ("a0", "retract")]
+    assert words[0].digests == (2**64 - 1, 7)
+
+
+def test_an_object_has_its_whole_covariance(home: ServiceHome, tmp_path: Path) -> None:
+    home.batch({"objects": [object_row("90001"), object_row("90002")]})
+    service = Service(tmp_path)
+    found = service.object("90001")
+    assert found is not None
+    assert [len(row) for row in found.covariance] == [6] * 6
+    assert found.covariance[0][1] == found.covariance[1][0] == 1.0
+    assert found.covariance[1][1] == 6.0
+    assert list(found.sources) == ["radar-1", "isl"]
+    assert [each.object_id for each in service.objects()] == ["90001", "90002"]
+    assert service.snapshot().objects == 2
+
+
+def test_misses_tell_only_of_the_passage_and_which_words_stand(home: ServiceHome, tmp_path: Path) -> None:
+    home.batch({"conjunctions": [conjunction_row()]})
+    home.batch({"alerts": [word_row(0, miss_m=900.0), word_row(9, object_b="90003")]})
+    home.batch({"alerts": [word_row(0, kind="retract", version=1), word_row(0, sequence=1, version=2, miss_m=500.0)]})
+    found = Service(tmp_path).misses("c0")
+    assert [(each.miss_m, each.is_standing) for each in found] == [(900.0, False), (500.0, True)]
+
+
+@pytest.mark.req("EVT-04")
+def test_the_lag_of_the_source_and_that_of_the_pipeline_are_told_apart(home: ServiceHome, tmp_path: Path) -> None:
+    quiet = source_row("optical", oldest_received_ns=None, source_lag_s=0.0)
+    radar = source_row("radar", source_lag_s=0.25, oldest_received_ns=NOON_NS - 3 * SECOND)
+    home.batch({"progress": [progress_row(1, sources=[radar, quiet])]})
+    seen = Service(tmp_path).snapshot()
+    assert seen.progress is not None
+    assert [(each.source_lag_s, each.pipeline_lag_s) for each in seen.progress.sources] == [(0.25, 3.0), (0.0, 0.0)]
+    assert {name: sum(lags.counts) for name, lags in seen.pipeline_lags.items()} == {"radar": 1}
+    assert seen.pipeline_lags["radar"].total_s == 3.0
+
+
+@pytest.mark.req("EVT-04")
+def test_every_batch_is_counted_once_in_the_lags_however_often_somebody_looks(
+    home: ServiceHome, tmp_path: Path
+) -> None:
+    service = Service(tmp_path)
+    for batch in range(1, 6):
+        home.batch({"progress": [progress_row(batch, sources=[source_row()])]})
+        if batch % 2:
+            service.snapshot()
+            service.snapshot()
+    lags = service.snapshot().pipeline_lags["radar"]
+    assert sum(lags.counts) == 5
+    assert lags.total_s == 2 + 3 + 4 + 5 + 6, "each batch was published a second after the one before"
+
+
+def test_the_history_is_told_oldest_first_and_without_what_was_before_the_first_observation(
+    home: ServiceHome, tmp_path: Path
+) -> None:
+    home.batch({"progress": [progress_row(1, received_ns=None, watermark_ns=None)]})
+    home.batch(
+        {
+            "progress": [
+                progress_row(2),
+            ]
+        }
+    )
+    home.batch({"progress": [progress_row(3)]})
+    history = Service(tmp_path).history()
+    assert [each.batch for each in history][-2:] == [2, 3]
+    assert history[-1].judged_ns == NOON_NS + 2 * SECOND
+    assert history[-1].seconds == 1.0
+
+
+@pytest.mark.req("OBS-05")
+def test_an_alert_is_timed_from_the_observation_until_it_was_published(home: ServiceHome, tmp_path: Path) -> None:
+    service = Service(tmp_path, now_ns=lambda: NOON_NS + 60 * SECOND)
+    home.batch({"progress": [progress_row(1, told=0, sources=[source_row()])]})
+    spoke = [source_row(source_lag_s=4.0, oldest_received_ns=NOON_NS - 9 * SECOND)]
+    home.batch({"progress": [progress_row(2, told=1, sources=spoke)], "alerts": [word_row()]})
+    home.batch({"progress": [progress_row(3, told=1, sources=[source_row(source_lag_s=99.0)])]})
+    delay = service.snapshot().delay
+    assert (delay.batches, delay.worst_s, delay.is_met) == (1, 14.0, True)
+    late = [source_row(source_lag_s=25.0, oldest_received_ns=NOON_NS - 9 * SECOND)]
+    home.batch({"progress": [progress_row(4, told=2, sources=late)], "alerts": [word_row(1)]})
+    seen = service.snapshot()
+    assert (seen.delay.batches, seen.delay.within, seen.delay.worst_s) == (2, 1, 37.0)
+    assert [alarm.name for alarm in seen.alarms if alarm.name == "alerts-late"] == ["alerts-late"]
+
+
+def test_a_table_that_is_being_written_to_is_read_and_not_held_up(home: ServiceHome, tmp_path: Path) -> None:
+    home.batch({"conjunctions": [conjunction_row()]})
+    with sqlite3.connect(place(tmp_path, "conjunctions"), isolation_level=None) as db:
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("UPDATE conjunctions SET miss_m = 1")
+        assert Service(tmp_path).conjunctions()[0].miss_m == 400.0
+        db.execute("COMMIT")
+    db.close()
+    assert Service(tmp_path).conjunctions()[0].miss_m == 1.0
+
+
+def test_looking_leaves_no_file_behind_and_changes_none(home: ServiceHome, tmp_path: Path) -> None:
+    home.batch({"progress": [progress_row()], "conjunctions": [conjunction_row()]})
+    home.close()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.db*")}
+    service = Service(tmp_path)
+    service.conjunctions()
+    service.words()
+    service.objects()
+    assert service.history()
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.db*")} == before
+
+
+def test_a_file_that_is_no_table_is_told_with_what_to_do(tmp_path: Path) -> None:
+    place(tmp_path, "conjunctions").write_text("no database at all, but a text that is long enough to be looked at")
+    with pytest.raises(StoreUnavailable, match="cannot be read"):
+        Service(tmp_path).conjunctions()
+
+
+def test_several_may_look_at_once(home: ServiceHome, tmp_path: Path) -> None:
+    home.batch({"progress": [progress_row(1, sources=[source_row()])]})
+    service, counted = Service(tmp_path), []
+    threads = [threading.Thread(target=lambda: counted.append(service.snapshot())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [sum(each.pipeline_lags["radar"].counts) for each in counted] == [1] * 4
+
+
+def test_dead_letters_are_counted_by_place_and_kind(home: ServiceHome, tmp_path: Path) -> None:
+    home.bury("NotCatalogued", 3)
+    seen = Service(tmp_path).snapshot()
+    assert [(each.operator, each.kind, each.count) for each in seen.dead] == [("step:known", "NotCatalogued", 3)]
+    assert seen.dead_letters == {"NotCatalogued": 3}
+
+
+def test_an_alert_that_nobody_knows_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match="no alert"):
+        Service(tmp_path).lineage("nothing")
+
+
+@pytest.mark.req("OBS-07")
+def test_the_way_into_fusion_says_what_was_passed_captured_shed_and_judged(home: ServiceHome, tmp_path: Path) -> None:
+    log = str(UUID(int=7))
+    silent = heartbeat(SourceKind.RADAR, "radar-1", through_ns=NOON_NS, now_ns=NOON_NS)
+    for number in range(1, 5):
+        land(home.inbox("obs.radar-1"), silent, SiftedPosition(log, 3 * number, 2 * number))
+    land(home.inbox("obs.isl"), silent, LogPosition(log, 1))
+    home.batch({"progress": [progress_row(1)]}, ends={"obs.radar-1": 3})
+    home.inbox("obs.radar-1").append(
+        events_of(from_observations([]), "obs.radar-1"), position=SiftedPosition(log, 20, 16)
+    )
+    feeds = {feed.log: feed for feed in Service(tmp_path).snapshot().feeds}
+    radar = feeds["obs.radar-1"]
+    assert (radar.passed, radar.captured, radar.shed, radar.judged, radar.waiting) == (20, 4, 16, 3, 1)
+    assert (feeds["obs.isl"].passed, feeds["obs.isl"].shed, feeds["obs.isl"].waiting) == (1, 0, 1)
+
+
+@pytest.mark.req("OBS-07")
+def test_events_that_were_given_to_fusion_again_are_not_dead_any_more(home: ServiceHome) -> None:
+    home.bury("NotCatalogued", 3)
+    home.bury("Rejected", 2, stage="sink:words")
+    place_of_dead = Layout(home.home.pipeline).dead_letters
+    assert given_up(place_of_dead).of_steps == 3, "rows that a table refused are no events"
+    home.dead.mark(DeadLetterFilter(kinds=frozenset({"NotCatalogued"})), EntryState.REPROCESSED)
+    assert given_up(place_of_dead).of_steps == 0
