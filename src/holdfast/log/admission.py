@@ -25,16 +25,20 @@ class Admitting(Protocol):
 
 
 def admitted(inboxes: Mapping[str, Admitting], after: Mapping[str, int], limits: Limits) -> dict[str, int]:
-    """The next offset: what is new of every inbox, and `after` for those that are not read any more."""
-    share = shared_out(limits, sum(inbox.end() > after.get(uuid, 0) for uuid, inbox in inboxes.items()))
-    return {**after, **{uuid: inbox.admit(after.get(uuid, 0), share) for uuid, inbox in inboxes.items()}}
+    """The next offset: what is new of every inbox, and `after` for those that are not read any more.
 
-
-def shared_out(limits: Limits, sharers: int) -> Limits:
-    """An equal share of the limits."""
-    if sharers <= 1:
-        return limits
-    return replace(limits, rows=max(1, limits.rows // sharers), nbytes=max(1, limits.nbytes // sharers))
+    Each has an equal share of the rows, and what one does not need of it the others have; whoever has the fewest rows
+    comes first. Of the bytes each has an equal share and no more, since nobody knows beforehand how many it needs.
+    """
+    news = {uuid: inbox.end() - after.get(uuid, 0) for uuid, inbox in inboxes.items()}
+    waits = sorted((uuid for uuid, count in news.items() if count > 0), key=news.__getitem__)
+    upto, left = dict(after) | {uuid: after.get(uuid, 0) for uuid in inboxes}, limits.rows
+    for place, uuid in enumerate(waits):
+        rows, nbytes = left // (len(waits) - place), limits.nbytes // len(waits)
+        share = replace(limits, rows=max(1, rows), nbytes=max(1, nbytes))
+        upto[uuid] = inboxes[uuid].admit(upto[uuid], share)
+        left = max(0, left - (upto[uuid] - after.get(uuid, 0)))
+    return upto
 
 
 def waiting(inboxes: Mapping[str, Admitting], after: Mapping[str, int]) -> int:
