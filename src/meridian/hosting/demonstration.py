@@ -107,7 +107,6 @@ output_dir = "{home.edge.resolve()}"
 
 [radar]
 bind_addrs = ["127.0.0.1:{first_port}"]
-repeats_within_ms = 5000
 
 [optical]
 endpoint = "http://127.0.0.1:{first_port + 1}/observations"

@@ -41,9 +41,8 @@ class RadarSection(Section):
     """Observations under way to disk: (5,000 - 4,500 a second) for 60 s, twice."""
     linger_ms: Positive = 10
     """So long datagrams gather before they are taken in together."""
-    repeats_within_ms: Count | None = None
-    """So long an observation that comes again, since the network doubled its datagram, is left out; none is when it is
-    not given."""
+    repeats_within_ms: Annotated[int, Field(ge=0)] = 5000
+    """So long an observation that comes again, since the network doubled its datagram, is left out; none is with 0."""
 
 
 class OpticalSection(Section):
@@ -84,6 +83,9 @@ class SinkSection(Section):
     """So large the log of a source may grow before the source is slowed down; no bound when it is not given."""
     flush_ms: Positive = 20
     """After about so long what was taken in is durable."""
+    keep_hours: Positive = 1.0
+    """So long observations that all consumers have done are kept, to trace alerts back to them; less when the log is
+    half as large as its quota."""
     keep_raw: bool = True
     """Whether the bytes of the wire are kept too, in logs of their own."""
     raw_keep_hours: Positive = 24.0

@@ -146,7 +146,7 @@ class Assembly:
         linger = settings.linger_ms / 1000
         source = RadarUdp(name, host_and_port(address), screen, self.now_ns, linger=linger)
         landing = self._landing(name, SourceKind.RADAR, dead)
-        if settings.repeats_within_ms is not None:
+        if settings.repeats_within_ms:
             window_ns, log = settings.repeats_within_ms * 1_000_000, self._place(landing.inbox.name)
             landing.stages = (recent_ids(log, window_ns=window_ns, now_ns=self.now_ns()),)
         return self._station(source, landing, radar_edge(settings.capacity))
@@ -173,8 +173,18 @@ class Assembly:
             landing.meter.sightings = Sightings(self.document.sightings.window_ms * 1_000_000)
         pump = Pump(source, landing, plan=plan, now_ns=self.now_ns)
         keys = KeptKeys(landing.inbox, KEYS_KEPT) if landing.repeats is Repeats.LEFT_OUT else None
-        raw_age = timedelta(hours=self.document.sink.raw_keep_hours)
-        return Station(pump, landing, keys, Retention(self._directory, landing.inbox, landing.raw, raw_age))
+        return Station(pump, landing, keys, self._retention(landing))
+
+    def _retention(self, landing: Landing) -> Retention:
+        sink = self.document.sink
+        return Retention(
+            self._directory,
+            landing.inbox,
+            landing.raw,
+            age=timedelta(hours=sink.keep_hours),
+            raw_age=timedelta(hours=sink.raw_keep_hours),
+            quota=sink.quota_bytes,
+        )
 
     def _landing(self, name: str, kind: SourceKind, dead: DeadLetterLog) -> Landing:
         executor = ThreadPoolExecutor(1, thread_name_prefix=f"edge-{name}")

@@ -298,6 +298,6 @@ def test_the_bottleneck_is_named_within_30_seconds(burst: Played) -> None:
     assert (burst.named.edge, burst.named.operator) == (burst.branch.name, "fusion")
 
 
-@pytest.mark.req("FLW-10")
+@pytest.mark.req("FLW-10", "COR-07")
 def test_what_is_let_in_is_done_within_5_seconds(burst: Played) -> None:
     assert np.percentile(burst.fusing.latencies, 99) < 5.0

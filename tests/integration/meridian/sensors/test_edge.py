@@ -54,6 +54,7 @@ def written(directory: Path, endpoint: str, *, isl_port: int = 0) -> Path:
     document.write_text(f"""
         [radar]
         bind_addrs = ["127.0.0.1:0"]
+        repeats_within_ms = 0
         [optical]
         endpoint = "{endpoint}"
         poll_interval_ms = 20

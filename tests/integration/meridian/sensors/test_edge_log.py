@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from meridian.sensors.radar_frame import RadarFrame
 
 LOG = "obs.radar-1"
 AT = 10**18
+AN_HOUR = timedelta(hours=1)
 
 
 def take_in(inbox: Inbox, numbers: range) -> None:
@@ -68,7 +69,7 @@ def captured_once(directory: Path, upto: int) -> None:
 @pytest.mark.req("FLW-12")
 def test_the_edge_forgets_what_all_consumers_have_done_and_tells_how_far_each_is_behind(tmp_path: Path) -> None:
     with opened(tmp_path) as inbox:
-        retention = Retention(tmp_path, inbox, None, timedelta(hours=1))
+        retention = Retention(tmp_path, inbox, None, age=timedelta(0), raw_age=AN_HOUR)
         for start in (0, 10, 20):
             take_in(inbox, range(start, start + 10))
         retention.tend()
@@ -86,10 +87,53 @@ def test_the_edge_forgets_what_all_consumers_have_done_and_tells_how_far_each_is
 def test_raw_bytes_go_after_their_time(tmp_path: Path) -> None:
     with opened(tmp_path) as inbox, Inbox.open(tmp_path / "raw", name="raw", epoch=1, flush_interval=0.0) as raw:
         take_in(raw, range(10))
-        Retention(tmp_path, inbox, raw, timedelta(hours=1)).tend()
+        Retention(tmp_path, inbox, raw, age=AN_HOUR, raw_age=AN_HOUR).tend()
         assert raw.retained().first_seq == 1
-        Retention(tmp_path, inbox, raw, timedelta(0)).tend()
+        Retention(tmp_path, inbox, raw, age=AN_HOUR, raw_age=timedelta(0)).tend()
         assert raw.retained().first_seq == 11
+
+
+def test_raw_bytes_give_way_before_the_quota_slows_the_source_down(tmp_path: Path) -> None:
+    with opened(tmp_path) as inbox, Inbox.open(tmp_path / "raw", name="raw", epoch=1, flush_interval=0.0) as raw:
+        take_in(raw, range(10))
+        quota = 6 * raw.retained().nbytes
+        for start in range(10, 50, 10):
+            take_in(raw, range(start, start + 10))
+        Retention(tmp_path, inbox, raw, age=AN_HOUR, raw_age=AN_HOUR, quota=quota).tend()
+        assert raw.retained().nbytes <= quota // 2
+
+
+@pytest.mark.req("OBS-04")
+def test_what_consumers_have_done_is_kept_for_its_time_and_no_longer(tmp_path: Path) -> None:
+    now = datetime(2026, 3, 14, tzinfo=UTC)
+    with Inbox.open(tmp_path / LOG, name=LOG, epoch=1, flush_interval=0.0, clock=lambda: now) as inbox:
+        retention = Retention(tmp_path, inbox, None, age=AN_HOUR, raw_age=AN_HOUR)
+        take_in(inbox, range(10))
+        now += timedelta(minutes=30)
+        take_in(inbox, range(10, 20))
+        EdgeLog(tmp_path, LOG, consumer="fusion").acknowledge(LogPosition(inbox.uuid, 20))
+        kept = []
+        for _ in range(3):
+            retention.tend()
+            kept.append(inbox.retained().first_seq)
+            now += timedelta(minutes=31)
+        assert kept == [1, 11, 21]
+
+
+def test_what_nobody_needs_gives_way_before_the_quota_slows_the_source_down(tmp_path: Path) -> None:
+    with opened(tmp_path) as inbox:
+        take_in(inbox, range(10))
+        one = inbox.retained().nbytes
+        retention = Retention(tmp_path, inbox, None, age=AN_HOUR, raw_age=AN_HOUR, quota=6 * one)
+        for start in range(10, 50, 10):
+            take_in(inbox, range(start, start + 10))
+        EdgeLog(tmp_path, LOG, consumer="fusion").acknowledge(LogPosition(inbox.uuid, 10))
+        retention.tend()
+        assert inbox.retained().first_seq == 11, "what a consumer still needs stays"
+        EdgeLog(tmp_path, LOG, consumer="fusion").acknowledge(LogPosition(inbox.uuid, 50))
+        retention.tend()
+        assert inbox.retained().nbytes <= 3 * one
+        assert inbox.retained().first_seq < 50, "what fits half of the quota is kept for its time"
 
 
 def test_consumers_of_other_logs_are_not_mixed_up(tmp_path: Path) -> None:
