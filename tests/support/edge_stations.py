@@ -110,4 +110,4 @@ def synthetic(directory: Path, source: Synthetic, held: ExitStack, *, capacity: 
     landing = Landing(inbox=inbox, dead=dead, executor=executor, repeats=Repeats.KEPT)
     plan = EdgePlan(capacity, Backpressure("The test waits."))
     pump = Pump(source, landing, plan=plan, now_ns=time.time_ns)
-    return Station(pump, landing, None, Retention(directory, inbox, None, timedelta(hours=1)))
+    return Station(pump, landing, None, Retention(directory, inbox, None, age=timedelta(0), raw_age=timedelta(hours=1)))

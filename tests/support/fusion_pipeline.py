@@ -1,19 +1,19 @@
 """A pipeline that fuses what sensors see of a few pairs of objects, each of which is going to pass its partner closely.
 
-    python -m tests.support.fusion_pipeline DIRECTORY STEP NTH
+    python -m tests.support.fusion_pipeline DIRECTORY URL [STEP NTH]
 
-runs it in a process of its own, which kills itself and all it started when it reaches the step for the nth time.
+runs it in a process of its own until the tables and the subscriber at the URL have everything, or until it reaches the
+step for the nth time, when it kills itself and all it started. What is seen lies in the directory if it was `recorded`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from holdfast import BatchLimits, Budget, Pipeline, Until
+from holdfast import BatchLimits, Budget, Pipeline, SinkSpec, Until
 from holdfast.capture.contract import Captured, Source
 from holdfast.model.positions import Seq
 from meridian.fusion.correlator import Correlator
@@ -32,12 +32,12 @@ from meridian.fusion.estimates import COLUMNS
 from meridian.fusion.evidence import Evidence
 from meridian.fusion.foreseen import Foreseen
 from meridian.fusion.judging import Astronomer
-from meridian.fusion.outputs import WORDS, place
 from meridian.fusion.pipeline import pipeline as fusion_pipeline
 from meridian.fusion.risk import ConjunctionRisk
 from meridian.fusion.sky import CatalogSky
 from meridian.fusion.spark import LATENESS, Fused, heard_in, observations_in
 from meridian.fusion.state import Fusion, Seen
+from meridian.fusion.subscriber.lane import alerts_to
 from meridian.fusion.watermarks import Watermarks
 from meridian.fusion.windows import SECOND
 from meridian.orbit.elements import Elements
@@ -137,16 +137,44 @@ class Watching(Source):
         """Nothing is held."""
 
 
-def pipeline(directory: Path, pairs: Pairs | None = None) -> Pipeline:
+@dataclass
+class Recorded(Watching):
+    """The same, seen before and read from a file: a process that begins often need not make it up anew."""
+
+    file: Path = Path("seen.arrow")
+
+    @cached_property
+    def events(self) -> pa.RecordBatch:
+        """All of them, in the order in which they come."""
+        with pa.ipc.open_file(self.file) as kept:
+            return kept.get_batch(0)
+
+
+def recorded(directory: Path, watching: Watching) -> None:
+    """Write what is seen into a directory, for processes that run there."""
+    with pa.ipc.new_file(directory / "seen.arrow", watching.events.schema) as file:
+        file.write_batch(watching.events)
+    (directory / "pairs.json").write_text(json.dumps(asdict(watching.pairs)))
+
+
+def seen_in(directory: Path) -> Watching:
+    """What was recorded there, and what there is to see of three pairs if nothing was."""
+    if not (directory / "pairs.json").exists():
+        return Watching(Pairs())
+    return Recorded(Pairs(**json.loads((directory / "pairs.json").read_text())), file=directory / "seen.arrow")
+
+
+def pipeline(directory: Path, *subscribers: SinkSpec) -> Pipeline:
     """From what is seen to the tables of fusion, in small batches."""
-    pairs = pairs or Pairs()
+    seen = seen_in(directory)
     small = BatchLimits(max_events=60, max_wait=timedelta(milliseconds=20))
-    return fusion_pipeline(directory, pairs, Watching(pairs), batches=small).restarts(Budget(failures=100))
+    whole = fusion_pipeline(directory, seen.pairs, seen, subscribers=subscribers, batches=small)
+    return whole.restarts(Budget(failures=100))
 
 
-def batch_answer(pairs: Pairs) -> dict[str, tuple[float, float, int]]:
+def batch_answer(watching: Watching) -> dict[str, tuple[float, float, int]]:
     """What holds of every window when all that was seen is looked at at once: miss, probability and time by alert."""
-    parts, seen = pairs(), columns_of(Watching(pairs).events)
+    parts, seen = watching.pairs(), columns_of(watching.events)
     evidence = parts.contributions.evidence(observations_in(seen))
     _, news = parts.before_anything.after(Seen(evidence, heard_in(seen)))
     return {_name(word.meeting): _figures(word.finding) for word in news.words}
@@ -160,22 +188,7 @@ def _figures(risk: ConjunctionRisk) -> tuple[float, float, int]:
     return risk.miss, risk.probability, risk.closest
 
 
-def stored(directory: Path) -> dict[str, tuple[float, float, int]]:
-    """The alerts that hold, by the table of last words."""
-    with sqlite3.connect(directory / "alerts.db") as db:
-        rows = db.execute(
-            "SELECT alert_id, miss_m, probability, closest_ns FROM alerts WHERE kind = 'insert'"
-        ).fetchall()
-    return {alert: (miss, probability, closest) for alert, miss, probability, closest in rows}
-
-
-def history(directory: Path) -> Iterator[tuple[str, int, str, int]]:
-    """Every word in the order in which it was delivered: alert, sequence, kind, version."""
-    with sqlite3.connect(place(directory, WORDS)) as db:
-        yield from db.execute("SELECT alert_id, sequence, kind, version FROM words ORDER BY rowid").fetchall()
-
-
-def main(directory: str, step: str, nth: str) -> None:
+def main(directory: str, url: str, step: str = "", nth: str = "0") -> None:
     """Run until everything is delivered, or to the step."""
     reached: Counter[str] = Counter()
 
@@ -184,7 +197,7 @@ def main(directory: str, step: str, nth: str) -> None:
         if at == step and reached[at] == int(nth):
             os.killpg(0, signal.SIGKILL)
 
-    whole = pipeline(Path(directory))
+    whole = pipeline(Path(directory), alerts_to(url))
     whole.start(hook=kill_all)
     whole.wait(until=Until.CAUGHT_UP)
     whole.drain()

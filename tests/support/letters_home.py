@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from holdfast import BatchLimits, Budget, Pipeline, SinkSpec, Sqlite, Until, bat
 from holdfast.log import DeadLetterEntry, DeadLetterLog, Inbox, InboxReader
 from holdfast.model.envelope import CAPTURED
 from holdfast.testing import LocalProcessor
-from meridian.fusion.spark import Known
+from meridian.fusion import spark
 from meridian.operation.home import Home
 from meridian.sensors import EdgeLog, columns_of, events_of, heartbeat, to_observations
 from meridian.sensors.config import load
@@ -132,6 +132,17 @@ class WhatIsThere(EdgeLog):
     @property
     def finished(self) -> bool:
         return self._log is not None and self._at == self._log.end()
+
+
+@dataclass(frozen=True)
+class Known:
+    """Fusion's step of this name, but what it knows goes on as it is."""
+
+    pairs: Pairs
+
+    def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
+        spark.Known(self.pairs)(events)
+        return events
 
 
 def _seen(events: pa.Table) -> pa.Table:

@@ -13,7 +13,7 @@ from meridian.hosting.demonstration import RADARS, TELESCOPES
 from meridian.orbit.elements import Elements
 from meridian.orbit.sites import Site
 from meridian.orbit.time import parse_ccsds
-from meridian.service.delays import Delay
+from meridian.service.delays import Delay, Spread
 from meridian.service.seen import EdgeSeen, PipelineSeen, SensorSeen, SinkSeen
 from meridian.service.values import (
     Alarm,
@@ -82,6 +82,10 @@ def word(number: int) -> WordSaid:
         probability=about.probability,
         observed=(41 + number, 12),
         digests=(number, 7),
+        newest_ns=NOW - (32 + 5 * number) * SECOND,
+        batch=412 - number,
+        caused_ns=NOW - (32 + 5 * number) * SECOND,
+        received_ns=NOW - (31 + 5 * number) * SECOND,
     )
 
 
@@ -171,7 +175,15 @@ FULL = Snapshot(
     is_edge_asked=True,
     edge=EDGE,
     pipeline=PIPELINE,
-    delay=Delay(batches=118, within=118, p50_s=4.2, p99_s=24.0, worst_s=26.1),
+    delay=Delay(
+        words=118,
+        within=118,
+        whole=Spread(4.2, 24.0, 26.1),
+        source=Spread(0.064, 22.4, 24.2),
+        pipeline=Spread(1.1, 1.6, 1.9),
+        raised=Spread(1.2, 2.4, 4.0),
+        closed=Spread(41.0, 44.0, 44.5),
+    ),
 )
 EMPTY = Snapshot(at_ns=NOW, progress=None, conjunctions=(), words=(), objects=0)
 CROWDED = replace(

@@ -159,6 +159,10 @@ def word_row(number: int = 0, **given: object) -> Rows:
         "observed_b": 4,
         "digest_a": -1,
         "digest_b": 7,
+        "newest_ns": NOON_NS - 2 * SECOND,
+        "batch": 1,
+        "caused_ns": NOON_NS - 2 * SECOND,
+        "received_ns": NOON_NS - SECOND,
     }
     return {**row, **given}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from meridian.orbit.time import format_ccsds
+from meridian.screen.wording import chance
 
 if TYPE_CHECKING:
     from holdfast.cli.output import Output
@@ -15,11 +16,12 @@ _EVERY_NS = 10_000_000_000
 
 
 class Lines:
-    """A line for each conjunction that is raised or changes, and now and then one on how far things are."""
+    """A line for each conjunction that is raised or changes, for each alarm, and now and then on how far things are."""
 
     def __init__(self, out: Output) -> None:
         self._out = out
         self._told: dict[str, tuple[Stage, float]] = {}
+        self._alarms: frozenset[str] = frozenset()
         self._at_ns = 0
 
     def told(self, snapshot: Snapshot) -> None:
@@ -29,6 +31,10 @@ class Lines:
             if self._told.get(conjunction.conjunction_id) != standing:
                 self._told[conjunction.conjunction_id] = standing
                 self._out.note(conjunction_line(conjunction))
+        for alarm in snapshot.alarms:
+            if alarm.name not in self._alarms:
+                self._out.note(f"ALARM {alarm.name}: {alarm.says} {alarm.remedy}")
+        self._alarms = frozenset(alarm.name for alarm in snapshot.alarms)
         if snapshot.progress is not None and snapshot.at_ns - self._at_ns >= _EVERY_NS:
             self._at_ns = snapshot.at_ns
             self._out.note(progress_line(snapshot.progress, snapshot.at_ns))
@@ -39,7 +45,7 @@ def conjunction_line(conjunction: ConjunctionSeen) -> str:
     return (
         f"{conjunction.stage.value}: {conjunction.object_a} and {conjunction.object_b} pass at "
         f"{format_ccsds(conjunction.closest_ns)[:19]} within {conjunction.miss_m:,.0f} m "
-        f"(probability {conjunction.probability:.1e}) [{conjunction.conjunction_id}]"
+        f"(probability {chance(conjunction.probability)}) [{conjunction.conjunction_id}]"
     )
 
 

@@ -12,6 +12,7 @@ from holdfast.cli.command import command
 from holdfast.cli.output import table
 from meridian.cli.options import directory_option
 from meridian.orbit.time import format_ccsds
+from meridian.screen.wording import chance
 
 if TYPE_CHECKING:
     from holdfast.cli.output import Output
@@ -32,7 +33,7 @@ def alerts(out: Output, directory: Path) -> None:
             each.object_a,
             each.object_b,
             f"{each.miss_m:,.0f}",
-            f"{each.probability:.1e}",
+            chance(each.probability),
             f"{each.speed_m_s:,.0f}",
             each.stage.value,
         )

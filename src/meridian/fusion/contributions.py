@@ -71,7 +71,8 @@ class Contributions:
         weight = _less_sure(measured, states, max_skews_ns(records) / SECOND)
         seconds = (times - (slices + 1) * self.windows.size) / SECOND
         said = information(_from_end(measured.design, states, seconds), measured.residual, weight)
-        return Evidence.of(slices, objects, said, seen.digests(), times, self.sites.bits(form, sensors))
+        received, sources = records["ingest_ts_ns"].astype(np.int64), self.sites.bits(form, sensors)
+        return Evidence.of(slices, objects, said, seen.digests(), times, sources, received)
 
     def numbers(self, seen: ObservationColumns) -> Integers:
         """The numbers of the objects, also of those that nobody named."""

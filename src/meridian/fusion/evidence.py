@@ -15,6 +15,7 @@ import numpy.typing as npt
 from meridian.fusion.exact import Floats, Integers, Sums, joined
 
 Digests = npt.NDArray[np.uint64]
+_NEVER = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Evidence:
     :param counts: how many observations are in the sums.
     :param digests: which ones.
     :param newest: the time of the newest, in nanoseconds.
+    :param received: when that one came in.
     :param sources: who made them, a bit for each sensor.
     """
 
@@ -35,6 +37,7 @@ class Evidence:
     counts: Integers
     digests: Digests
     newest: Integers
+    received: Integers
     sources: Integers
 
     @classmethod
@@ -46,10 +49,13 @@ class Evidence:
         digests: Digests,
         times: Integers,
         sources: Integers | None = None,
+        received: Integers | None = None,
     ) -> Evidence:
-        """What single observations say, one row each, in any order."""
+        """What single observations say, one row each, in any order; they came in at once when nobody says otherwise."""
         sources = np.zeros(len(slices), np.int64) if sources is None else sources
-        return _added_up(slices, objects, Sums.of(numbers), np.ones(len(slices), np.int64), digests, times, sources)
+        received = times if received is None else received
+        ones = np.ones(len(slices), np.int64)
+        return _added_up(slices, objects, Sums.of(numbers), ones, digests, times, received, sources)
 
     @classmethod
     def nothing(cls, columns: int) -> Evidence:
@@ -69,6 +75,7 @@ class Evidence:
             np.concatenate([self.counts, other.counts]),
             np.concatenate([self.digests, other.digests]),
             np.concatenate([self.newest, other.newest]),
+            np.concatenate([self.received, other.received]),
             np.concatenate([self.sources, other.sources]),
         )
 
@@ -81,6 +88,7 @@ class Evidence:
             counts=self.counts[rows],
             digests=self.digests[rows],
             newest=self.newest[rows],
+            received=self.received[rows],
             sources=self.sources[rows],
         )
 
@@ -104,6 +112,7 @@ def _added_up(
     counts: Integers,
     digests: Digests,
     newest: Integers,
+    received: Integers,
     sources: Integers,
 ) -> Evidence:
     order = np.lexsort((objects, slices))
@@ -111,12 +120,23 @@ def _added_up(
     is_first = np.ones(len(order), np.bool_)
     is_first[1:] = (np.diff(slices) != 0) | (np.diff(objects) != 0)
     starts = np.flatnonzero(is_first)
+    newest, received = _newest(newest[order], received[order], starts)
     return Evidence(
         slices[starts],
         objects[starts],
         sums[order].grouped(starts),
         np.add.reduceat(counts[order], starts) if len(starts) else counts,
         np.add.reduceat(digests[order], starts) if len(starts) else digests,
-        np.maximum.reduceat(newest[order], starts) if len(starts) else newest,
+        newest,
+        received,
         np.bitwise_or.reduceat(sources[order], starts) if len(starts) else sources,
     )
+
+
+def _newest(times: Integers, received: Integers, starts: Integers) -> tuple[Integers, Integers]:
+    """The time of the newest observation of each group, and when it came in; the later, if two are of one time."""
+    if not len(starts):
+        return times, received
+    newest: Integers = np.maximum.reduceat(times, starts)
+    is_newest = times == np.repeat(newest, np.diff(starts, append=len(times)))
+    return newest, np.maximum.reduceat(np.where(is_newest, received, _NEVER), starts)

@@ -15,7 +15,7 @@ import numpy as np
 
 from meridian.fusion.emissions import Meeting
 from meridian.fusion.estimates import Estimates
-from meridian.fusion.evidence import Evidence
+from meridian.fusion.evidence import Digests, Evidence
 from meridian.fusion.exact import Integers
 from meridian.fusion.geometry import Geometry, Passages, collision
 from meridian.fusion.risk import ConjunctionRisk, Significance
@@ -99,6 +99,7 @@ class Astronomer:
             probability=self.probability(plane, spread, radius),
             observed=(int(sight.counts[first]), int(sight.counts[second])),
             digests=(int(sight.digests[first]), int(sight.digests[second])),
+            newest=int(max(sight.newest[first], sight.newest[second])),
         )
 
 
@@ -109,12 +110,15 @@ class _Sight:
     objects: Integers
     known: Estimates
     counts: Integers
-    digests: np.ndarray[tuple[int], np.dtype[np.uint64]]
+    digests: Digests
+    newest: Integers
 
     @classmethod
     def of(cls, objects: Integers, known: Estimates, seen: Evidence) -> _Sight:
         places = np.searchsorted(objects, seen.objects)
         counts, digests = np.zeros(len(objects), np.int64), np.zeros(len(objects), np.uint64)
         np.add.at(counts, places, seen.counts)
+        newest = np.zeros(len(objects), np.int64)
         np.add.at(digests, places, seen.digests)
-        return cls(objects, known, counts, digests)
+        np.maximum.at(newest, places, seen.newest)
+        return cls(objects, known, counts, digests, newest)

@@ -88,7 +88,8 @@ ALERTS = Output(
             *_schema(text="object_a object_b", whole="window_end_ns", flag="is_early"),
             *_schema(whole="watermark_ns"),
             *_RISK,
-            *_schema(whole="observed_a observed_b digest_a digest_b"),
+            *_schema(whole="observed_a observed_b digest_a digest_b newest_ns"),
+            *_schema(whole="batch caused_ns received_ns"),
         ]
     ),
 )

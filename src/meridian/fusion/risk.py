@@ -21,6 +21,7 @@ class ConjunctionRisk:
     :param probability: that they touch.
     :param observed: how many observations of the first and of the second this is from.
     :param digests: which ones.
+    :param newest: the time of the newest of them, by the clock of its sensor, in nanoseconds since 1970.
     """
 
     encounter: int
@@ -33,6 +34,7 @@ class ConjunctionRisk:
     probability: float
     observed: tuple[int, int]
     digests: tuple[int, int]
+    newest: int
 
 
 @dataclass(frozen=True, slots=True)

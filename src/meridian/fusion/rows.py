@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from meridian.fusion.causes import Cause
 from meridian.fusion.contacts import Contacts, End
 from meridian.fusion.emissions import Word, version_of
 from meridian.fusion.exact import Integers
@@ -45,7 +46,7 @@ class Rows:
         """
         correlator, batch = state.correlator, state.totals.batches
         made = [
-            (ALERTS, [_word(word, correlator) for word in news.words]),
+            (ALERTS, [_word(word, news.causes.get(word.meeting), correlator, batch) for word in news.words]),
             (CONJUNCTIONS, [_conjunction(each, correlator) for each in news.conjunctions]),
             (SUMMARIES, [_summary(each, correlator) for each in news.summaries]),
             (PROGRESS, [_progress(state, figures, state_bytes)]),
@@ -115,7 +116,7 @@ def _risk(risk: ConjunctionRisk) -> dict[str, object]:
     }
 
 
-def _word(word: Word[ConjunctionRisk], correlator: Risks) -> dict[str, object]:
+def _word(word: Word[ConjunctionRisk], cause: Cause | None, correlator: Risks, batch: int) -> dict[str, object]:
     meeting, risk = word.meeting, word.finding
     digests = np.array(risk.digests, np.uint64).view(np.int64).tolist()
     return {
@@ -133,6 +134,10 @@ def _word(word: Word[ConjunctionRisk], correlator: Risks) -> dict[str, object]:
         "observed_b": risk.observed[1],
         "digest_a": digests[0],
         "digest_b": digests[1],
+        "newest_ns": risk.newest,
+        "batch": batch,
+        "caused_ns": cause.made if cause else None,
+        "received_ns": cause.received if cause else None,
     }
 
 

@@ -46,6 +46,7 @@ _RISK = {
     "probability": np.float64,
     "observed": np.int64,
     "digests": np.uint64,
+    "newest": np.int64,
 }
 
 
@@ -179,7 +180,7 @@ def _with_marks(watermarks: Watermarks, columns: Columns) -> Watermarks:
 
 
 def _evidence(evidence: Evidence) -> Columns:
-    kept = {name: getattr(evidence, name) for name in ("slices", "objects", "counts", "digests", "newest", "sources")}
+    kept = {each.name: getattr(evidence, each.name) for each in fields(Evidence) if each.name != "sums"}
     return kept | {"whole": evidence.sums.whole, "part": evidence.sums.part}
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from meridian.fusion.causes import Cause, causes_of
 from meridian.fusion.contacts import Contacts, Ended, Limits
 from meridian.fusion.correlator import Correlator, Counts
 from meridian.fusion.emissions import Meeting, Word
@@ -81,9 +82,11 @@ class News:
     :param tracks: of the objects that were seen in it, by all that is known.
     :param lost: objects that have not been seen for so long that they are lost.
     :param contacts: that are over.
+    :param causes: of the words; what is said because a window was closed has none.
     """
 
     words: Sequence[Word[ConjunctionRisk]]
+    causes: Mapping[Meeting, Cause]
     conjunctions: Sequence[Conjunction]
     tracks: Tracks
     lost: Tracks
@@ -115,7 +118,7 @@ class Fusion:
         summaries, told = self.summaries.after(taught.evidence, were_open=before.first_open, are_open=taught.first_open)
         settled, border = taught.evidence.before(taught.first_needed), taught.first_needed
         contacts, ended = self.contacts.after(settled, before=border, limits=CONTACTS)
-        touched = np.unique(seen.evidence.since(before.first_needed).objects)
+        fresh = seen.evidence.since(before.first_needed)
         after = Fusion(
             taught.let_go(),
             conjunctions.without(taught.first_kept),
@@ -125,8 +128,9 @@ class Fusion:
             added(self.figures, seen.figures),
             self.catalog,
         )
-        tracks, lost = known_of(taught, touched), lost_between(before, after.correlator)
-        return after, News(words, [*changed, *over], tracks, lost, told, ended, counts)
+        tracks, lost = known_of(taught, np.unique(fresh.objects)), lost_between(before, after.correlator)
+        causes = causes_of((word.meeting for word in words), fresh, _astronomer(taught).sky)
+        return after, News(words, causes, [*changed, *over], tracks, lost, told, ended, counts)
 
     @property
     def tracked(self) -> int:

@@ -110,9 +110,9 @@ def logarithmic(axes: Axes, told: Callable[[float], str]) -> None:
 
 
 def power(probability: float) -> str:
-    """A probability as it is printed."""
-    if probability < 1e-99:
-        return "0"
+    """A probability as it is printed; so small that nobody could act on it, it is told as that."""
+    if probability < 1e-12:
+        return r"less than $\mathbf{10^{-12}}$"
     mantissa, exponent = f"{probability:.1e}".split("e")
     return rf"$\mathbf{{{mantissa}\times10^{{{int(exponent)}}}}}$"
 

@@ -21,6 +21,10 @@ from meridian.plots.style import BODY, FAINT, GRID, HALO, SMALL, colours, headed
 
 _POINTS = 361
 _HALF = 180.0
+_Point = tuple[float, float]
+_CORNERS: tuple[_Point, ...] = ((1, 1), (-1, -1), (1, -1), (-1, 1))
+_NAME = (18.0, 7.0)
+"""How wide and how high the name of an object is on the map, in degrees."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +81,9 @@ def ground_tracks(tracks: Sequence[Track], sites: Sequence[Site], start_ns: int)
     axes = figure.add_subplot()
     _graticule(axes)
     _sensors(axes, sites)
-    for track, colour in zip(tracks, colours(len(tracks)), strict=True):
-        _drawn(axes, track, colour)
+    corners = corners_of([(float(track.longitude_deg[0]), float(track.latitude_deg[0])) for track in tracks])
+    for track, colour, corner in zip(tracks, colours(len(tracks)), corners, strict=True):
+        _drawn(axes, track, colour, corner)
     headed(figure, _title(tracks), *_notes(start_ns))
     return figure
 
@@ -117,17 +122,39 @@ def _sensors(axes: Axes, sites: Sequence[Site]) -> None:
         )
 
 
-def _drawn(axes: Axes, track: Track, colour: str) -> None:
+def corners_of(places: Sequence[_Point]) -> list[_Point]:
+    """On which side of each place its name goes, right or left and above or below: where it covers the least."""
+    chosen: list[_Point] = []
+    taken = list(places)
+    for place in places:
+        corner = min(_CORNERS, key=lambda each: _covered(_named(place, each), taken))
+        chosen.append(corner)
+        taken.append(_named(place, corner))
+    return chosen
+
+
+def _named(place: _Point, corner: _Point) -> _Point:
+    """The middle of a name."""
+    return place[0] + corner[0] * (_NAME[0] / 2 + 2), place[1] + corner[1] * _NAME[1] / 2
+
+
+def _covered(name: _Point, taken: Sequence[_Point]) -> int:
+    """How many names and places there would be below a name; the edge of the map counts more than any."""
+    beyond = len(taken) * (abs(name[0]) + _NAME[0] / 2 > _HALF)
+    return beyond + sum(abs(x - name[0]) < _NAME[0] and abs(y - name[1]) < _NAME[1] for x, y in taken)
+
+
+def _drawn(axes: Axes, track: Track, colour: str, corner: _Point) -> None:
     axes.plot(*broken(track.longitude_deg, track.latitude_deg), color=colour, linewidth=1.5)
     longitude, latitude = float(track.longitude_deg[0]), float(track.latitude_deg[0])
     axes.plot([longitude], [latitude], marker="o", markersize=6, color=colour, markeredgecolor="white", zorder=4)
-    is_near_edge = longitude > 140
     axes.annotate(
         track.object_id,
         (longitude, latitude),
-        xytext=(-7 if is_near_edge else 7, 5),
+        xytext=(7 * corner[0], 5 * corner[1]),
         textcoords="offset points",
-        ha="right" if is_near_edge else "left",
+        ha="left" if corner[0] > 0 else "right",
+        va="bottom" if corner[1] > 0 else "top",
         fontsize=BODY,
         fontweight="bold",
         color=colour,

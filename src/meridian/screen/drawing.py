@@ -98,7 +98,10 @@ def _head(snapshot: Snapshot) -> Text:
 
 def _delay(delay: Delay) -> list[Piece]:
     """How long alerts take, against how long they may."""
-    return [(f"alerts take {lasting(delay.p99_s)}", "green" if delay.is_met else "red")] if delay.batches else []
+    if not delay.words:
+        return []
+    parts = f" ({lasting(delay.source.p99_s)} to us, {lasting(delay.pipeline.p99_s)} here)"
+    return [(f"alerts take {lasting(delay.whole.p99_s)}", "green" if delay.is_met else "red"), (parts, DIM)]
 
 
 def _side_by_side(row: _Row, height: int) -> RenderableType:

@@ -10,6 +10,7 @@ from meridian.orbit.time import NS_PER_SECOND, format_ccsds
 
 NOTHING = "-"
 """Stands where nothing is known."""
+_LEAST_CHANCE = 1e-12
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 _CALENDAR_NS = range(-62_135_596_800 * NS_PER_SECOND, 253_402_300_800 * NS_PER_SECOND)
 """The years from 1 to 9999, which a calendar can name."""
@@ -80,10 +81,10 @@ def speed(metres_a_second: float) -> str:
 
 
 def chance(probability: float) -> str:
-    """A probability."""
+    """A probability; so small that nobody could act on it, it is told as that."""
     if not math.isfinite(probability):
         return NOTHING
-    return f"{probability:.1e}" if probability >= 1e-99 else "0"
+    return f"{probability:.1e}" if probability >= _LEAST_CHANCE else f"<{_LEAST_CHANCE:.0e}"
 
 
 def size(count: int) -> str:

@@ -13,6 +13,7 @@ from holdfast.config.problems import Place, Problem, invalid
 from meridian import documents
 from meridian.documents import Section
 from meridian.sensors.area import Area
+from meridian.sensors.observation import SourceKind
 from meridian.sensors.sources.archive_client import Mode, Polling
 from meridian.sensors.validation import Bounds, Catalog, UnknownObjects
 
@@ -159,6 +160,16 @@ class EdgeDocument(Section):
     area: AreaSection | None = None
     sightings: SightingsSection | None = None
     """Sightings are counted when it is there."""
+
+    @property
+    def networks(self) -> list[SourceKind]:
+        """The sensor networks that it takes from."""
+        tables = {
+            SourceKind.RADAR: self.radar,
+            SourceKind.OPTICAL: self.optical,
+            SourceKind.INTER_SATELLITE_LINK: self.isl,
+        }
+        return [kind for kind, table in tables.items() if table is not None]
 
 
 def host_and_port(address: str) -> tuple[str, int]:

@@ -76,12 +76,21 @@ def declared(directory: Path, log: str) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Lets the logs of one source forget what all of its consumers have done."""
+    """Lets the logs of one source forget what all of its consumers have done, once it is old enough.
+
+    What is done is kept so that alerts can be traced back to it. A log that fills its quota would slow its source down:
+    so from half of the quota on what nobody needs is forgotten, however young it is.
+
+    :param age: so long observations are kept, and `raw_age`, the bytes of the wire.
+    :param quota: of each of the two logs, in bytes.
+    """
 
     directory: Path
     inbox: Inbox
     raw: Inbox | None
+    age: timedelta
     raw_age: timedelta
+    quota: int | None = None
 
     def lags(self) -> dict[str, int]:
         """How many events each consumer is behind."""
@@ -94,11 +103,15 @@ class Retention:
         for name, seq in declared(self.directory, self.inbox.name).items():
             if seq > before.get(name, -1):
                 self.inbox.set_cursor(name, seq)
-        self.inbox.trim()
+        self.inbox.trim(keep=self._keep(self.inbox, self.age))
         if self.raw is not None:
             self._tend_raw(self.raw)
 
     def _tend_raw(self, raw: Inbox) -> None:
         if raw.cursors().get(_ITSELF) != raw.end():
             raw.set_cursor(_ITSELF, raw.end())
-        raw.trim(keep=Keep(age=self.raw_age))
+        raw.trim(keep=self._keep(raw, self.raw_age))
+
+    def _keep(self, log: Inbox, age: timedelta) -> Keep:
+        half = None if self.quota is None else self.quota // 2
+        return Keep(age=age) if half is None or log.retained().nbytes <= half else Keep(nbytes=half)

@@ -187,9 +187,10 @@ def _of_pipeline(look: _Look) -> Iterator[Alarm]:
 def _of_delay(look: _Look) -> Iterator[Alarm]:
     delay, sinks = look.seen.delay, look.seen.pipeline.sinks if look.seen.pipeline else ()
     if not delay.is_met:
-        late = delay.batches - delay.within
-        says = f"{late} of {delay.batches} batches told alerts later than {delay.target_s:.0f} s after the observation"
-        yield _alarm("alerts-late", f"{says}, the slowest after {delay.worst_s:.0f} s.")
+        late = f"{delay.words - delay.within} of {delay.words} words on alerts came more than {delay.target_s:.0f} s"
+        parts = f"{delay.source.p99_s:.0f} s until it came in and {delay.pipeline.p99_s:.0f} s from then on"
+        says = f"{late} after their observation, the slowest after {delay.whole.worst_s:.0f} s."
+        yield _alarm("alerts-late", f"{says} At the 99th percentile it took {parts}.")
     for sink in sinks:
         if sink.sink in _ALERTING and sink.age_s > delay.target_s:
             says = f"{sink.sink} lacks {sink.lag_batches} batches, the oldest for {sink.age_s:.0f} s."
@@ -237,7 +238,7 @@ REMEDIES = {
     "fusion-down": "Start it again: it goes on where it was.",
     "operator-crashed": "See the log of fusion for the cause.",
     "pipeline": "Do what it says.",
-    "alerts-late": "See the lags of sources and of the pipeline apart, and the bottleneck.",
+    "alerts-late": "If it took long to come in, see the source; if it took long from then on, see the bottleneck.",
     "unaccounted": "Compare the counters of the edge and of fusion; keep the logs.",
 }
 """What to do about each alarm; the page of the runbook has a section of the same name."""

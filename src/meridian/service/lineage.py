@@ -53,7 +53,10 @@ class Evidence:
             head = f"{self.object_id}: {self.expected} observations, verified by their digest."
         else:
             head = f"{self.object_id}: {self.expected} observations, of which not all can be shown. {self.missing}"
-        return "\n".join([head, *(f"  {_line(each)}" for each in self.observations)])
+        rows = [_cells(each) for each in self.observations]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
+        return "\n".join([head, *(f"  {line.rstrip()}" for line in lines)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +78,15 @@ class Lineage:
 
     def __str__(self) -> str:
         word = self.word
-        head = (
-            f"alert {word.alert_id}, {word.kind} {word.sequence}{', early' if word.is_early else ''}: "
-            f"{word.object_a} and {word.object_b}, {word.miss_m:,.0f} m at {format_ccsds(word.closest_ns)[:23]}, "
-            f"from what was seen between {format_ccsds(self.window_start_ns)[:19]} and "
-            f"{format_ccsds(self.window_end_ns)[:19]}"
-        )
-        return "\n".join([head, *map(str, self.evidence)])
+        pair, closest = f"{word.object_a} and {word.object_b}", format_ccsds(word.closest_ns)[:23]
+        said = f"{word.kind} {word.sequence}{', early' if word.is_early else ''}, in batch {word.batch}"
+        start, end = (format_ccsds(time_ns)[:19] for time_ns in (self.window_start_ns, self.window_end_ns))
+        head = [
+            f"{pair} pass at {closest} within {word.miss_m:,.0f} m.",
+            f"Alert {word.alert_id}, {said}; {_cause(word)}.",
+            f"From what was seen between {start} and {end}:",
+        ]
+        return "\n".join([*head, *map(str, self.evidence)])
 
 
 def lineage_of(word: WordSaid, home: Home, windows: Windows | None = None) -> Lineage:
@@ -228,7 +233,14 @@ def _came(log: InboxReader, seq: int) -> datetime:
     return came
 
 
-def _line(each: Traced) -> str:
+def _cause(word: WordSaid) -> str:
+    """Which of them had it said."""
+    if word.caused_ns is None:
+        return "it was said when the window was closed"
+    return f"it was said for what was seen at {format_ccsds(word.caused_ns)[:23]}"
+
+
+def _cells(each: Traced) -> list[str]:
     raw = "raw kept" if each.is_raw_kept else "raw gone"
     when = format_ccsds(each.sensor_ts_ns)[:23]
-    return f"{each.observation_id}  {each.source_id}  {when}  {each.log} {each.seq}  {raw}"
+    return [each.observation_id, each.source_id, when, f"{each.log} {each.seq}", raw]

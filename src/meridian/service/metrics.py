@@ -119,7 +119,8 @@ METRICS = (
         both(samples.state_bytes, of_pipeline(lambda p: p.checkpoint_bytes, **_DELIVERY)),
     ),
     Metric("dlq_entries_total", "counter", "What was given up.", samples.dead_letters),
-    Metric("observation_to_alert_seconds", "gauge", "Of the newest batches that said something.", samples.delays),
+    Metric("observation_to_alert_seconds", "gauge", "Of the words that observations had said lately.", samples.delays),
+    Metric("final_word_seconds", "gauge", "Of the words that closed windows had said lately.", samples.closing),
     Metric("sink_latency_seconds", "gauge", "From capture in fusion to the commit of a table.", samples.sink_delays),
     Metric(
         "unaccounted_observations",

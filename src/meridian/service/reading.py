@@ -48,6 +48,10 @@ def word(row: Row) -> WordSaid:
         probability=_real(row, "probability"),
         observed=(_whole(row, "observed_a"), _whole(row, "observed_b")),
         digests=(_whole(row, "digest_a") & _WHOLE_64, _whole(row, "digest_b") & _WHOLE_64),
+        newest_ns=_whole(row, "newest_ns"),
+        batch=_whole(row, "batch"),
+        caused_ns=_perhaps(row["caused_ns"]),
+        received_ns=_perhaps(row["received_ns"]),
     )
 
 

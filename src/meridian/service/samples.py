@@ -11,6 +11,7 @@ from meridian.sensors.meters import LAG_BOUNDS_S
 from meridian.service.values import Snapshot
 
 if TYPE_CHECKING:
+    from meridian.service.delays import Spread
     from meridian.service.seen import OperatorSeen, PipelineSeen, SensorSeen
     from meridian.service.values import Progress, SourceProgress
 
@@ -178,11 +179,24 @@ def alarms(seen: Snapshot) -> Iterator[Sample]:
 
 
 def delays(seen: Snapshot) -> Iterator[Sample]:
-    """From observation to alert."""
+    """From observation to alert: the whole of it and its parts, and of first words alone."""
     delay = seen.delay
-    if delay.batches:
-        for quantile, seconds in (("0.5", delay.p50_s), ("0.99", delay.p99_s), ("1", delay.worst_s)):
-            yield Sample({"quantile": quantile}, seconds)
+    if delay.words:
+        yield from _spread(delay.whole, part="whole")
+        yield from _spread(delay.source, part="source")
+        yield from _spread(delay.pipeline, part="pipeline")
+        yield from _spread(delay.raised, part="raised")
+
+
+def closing(seen: Snapshot) -> Iterator[Sample]:
+    """From the newest observation to what is said because a window was closed."""
+    if seen.delay.closed.worst_s:
+        yield from _spread(seen.delay.closed)
+
+
+def _spread(spread: Spread, **labels: str) -> Iterator[Sample]:
+    for quantile, seconds in (("0.5", spread.p50_s), ("0.99", spread.p99_s), ("1", spread.worst_s)):
+        yield Sample({**labels, "quantile": quantile}, seconds)
 
 
 def sink_delays(seen: Snapshot) -> Iterator[Sample]:

@@ -23,7 +23,7 @@ from meridian.operation.home import Home
 from meridian.service import logs, reading
 from meridian.service.accounts import Accounts, Books, edge_account, fusion_account
 from meridian.service.alarms import alarms
-from meridian.service.delays import Passing, delay_of, timed
+from meridian.service.delays import Delay, Passing, Spoken, timed
 from meridian.service.edge import ask_edge
 from meridian.service.lineage import Lineage, lineage_of
 from meridian.service.memory import Memory
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 _NEWEST_WORDS = 50
 _LOOKED_AT = 300
 """So many batches are looked at again with every look."""
-_LATELY_NS = 600 * 1_000_000_000
+_HEARD = 5000
+"""So many of the newest words are looked through for those that were not counted yet."""
 _OVER = [stage.value for stage in Stage if stage.is_over]
 
 
@@ -52,6 +53,7 @@ class _Known:
     memory: Memory = field(default_factory=Memory)
     books: Books = field(default_factory=Books)
     passing: Passing = field(default_factory=Passing)
+    spoken: Spoken = field(default_factory=Spoken)
     samples: Samples = ()
     queues: Sequence[Occupancy] = ()
 
@@ -151,6 +153,7 @@ class Service:
         now, progress = self._now_ns(), history[-1] if history else None
         full = occupancies(edge, feeds, pipeline)
         samples, passing = sampled(known.samples, full, known.queues, now), known.passing.after(history)
+        spoken = known.spoken.after(self._said_after(known.spoken.newest), history, now)
         books, accounts = _accounts(known.books, edge, feeds, progress, of_fusion.of_steps)
         seen = Snapshot(
             at_ns=now,
@@ -171,11 +174,17 @@ class Service:
             dead=dead,
             accounts=accounts,
             pipeline_lags=passing.lags,
-            delay=delay_of([each for each in history if (each.judged_ns or 0) >= now - _LATELY_NS]),
+            delay=Delay.of(spoken.words),
         )
         memory = known.memory.after(seen)
-        self._known = _Known(memory, books, passing, samples, full)
+        self._known = _Known(memory, books, passing, spoken, samples, full)
         return replace(seen, alarms=alarms(seen, memory))
+
+    def _said_after(self, batch: int) -> list[WordSaid]:
+        """What was said in later batches than this one; what was taken back is not."""
+        newest = f"rowid > (SELECT max(rowid) FROM {WORDS}) - ?1"
+        rows = self._tables.rows(WORDS, f"WHERE {newest} AND batch > ?2 AND kind = 'insert'", _HEARD, batch)
+        return [reading.word(row) for row in rows]
 
     def _history(self, limit: int) -> tuple[list[Progress], Published | None]:
         """The newest batches, oldest first, and the last one of the outbox that they tell of.

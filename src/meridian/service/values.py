@@ -60,6 +60,14 @@ class WordSaid:
     """How many observations of each object it is from."""
     digests: tuple[int, int]
     """Which ones: the sums, modulo two to the 64, of the first halves of their ids."""
+    newest_ns: int
+    """The time of the newest of them."""
+    batch: int
+    """That said it."""
+    caused_ns: int | None
+    """The time of the observation that had it said; nothing when its window was closed, and that was all."""
+    received_ns: int | None
+    """When that one came in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,23 +6,34 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.support.fusion_pipeline import Pairs, batch_answer, history, pipeline, stored
+from tests.support.crash.alert_witness import Findings, reconciled
+from tests.support.fusion_pipeline import Pairs, Watching, batch_answer, pipeline
 from tests.support.spark_pipelines import run
+from tests.support.subscribers import Subscriber
 
 from holdfast.model.steps import Step
+from meridian.fusion.subscriber.lane import alerts_to
 
 ROOT = Path(__file__).resolve().parents[4]
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.timeout(400)]
 
 
-def killed_at(directory: Path, step: Step, nth: int) -> None:
-    command = [sys.executable, "-m", "tests.support.fusion_pipeline", str(directory), step, str(nth)]
+@pytest.fixture
+def subscriber(tmp_path: Path) -> Iterator[Subscriber]:
+    subscriber = Subscriber(tmp_path / "book.db")
+    subscriber.start()
+    yield subscriber
+    subscriber.end()
+
+
+def killed_at(directory: Path, subscriber: Subscriber, step: Step, nth: int) -> None:
+    command = [sys.executable, "-m", "tests.support.fusion_pipeline", str(directory), subscriber.url, step, str(nth)]
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
     try:
         assert process.wait(300) == -signal.SIGKILL
@@ -31,23 +42,20 @@ def killed_at(directory: Path, step: Step, nth: int) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def check_exactly_once(directory: Path) -> None:
-    """Every word is there once, in order, and the last ones are those of one batch over everything."""
-    words = list(history(directory))
-    assert max(Counter(words).values()) == 1
-    for alert in {word[0] for word in words}:
-        of_it = [(sequence, kind) for name, sequence, kind, _ in words if name == alert]
-        told = [(sequence, kind) for sequence in range(len(of_it)) for kind in ("insert", "retract")]
-        assert of_it == told[: len(of_it)]
-    assert stored(directory) == batch_answer(Pairs())
+def check_exactly_once(directory: Path, subscriber: Subscriber) -> Findings:
+    """By a witness from outside: every word is there once and acted on once, and the last are those of one batch."""
+    subscriber.signal(signal.SIGTERM)
+    found = reconciled(directory, subscriber.book, subscriber.printed, batch_answer(Watching(Pairs())))
+    assert found.complaints == []
+    return found
 
 
 @pytest.mark.req("LAT-06")
-def test_what_spark_says_in_small_batches_is_what_one_batch_says(tmp_path: Path) -> None:
-    run(pipeline(tmp_path), patience=300)
-    check_exactly_once(tmp_path)
-    assert len(stored(tmp_path)) > 10
-    assert any(kind == "retract" for _, _, kind, _ in history(tmp_path)), "something was told early and corrected"
+def test_what_spark_says_in_small_batches_is_what_one_batch_says(tmp_path: Path, subscriber: Subscriber) -> None:
+    run(pipeline(tmp_path, alerts_to(subscriber.url)), patience=300)
+    found = check_exactly_once(tmp_path, subscriber)
+    assert len({alert for alert, _, _ in found.words}) > 10
+    assert found.retractions, "something was told early and corrected"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +68,7 @@ def test_what_spark_says_in_small_batches_is_what_one_batch_says(tmp_path: Path)
     ids=["mid-process", "mid-checkpoint", "mid-emit"],
 )
 @pytest.mark.req("LAT-09", "DLV-16")
-def test_a_kill_loses_and_repeats_no_alert(tmp_path: Path, step: Step, nth: int) -> None:
-    killed_at(tmp_path, step, nth)
-    run(pipeline(tmp_path), patience=300)
-    check_exactly_once(tmp_path)
+def test_a_kill_loses_and_repeats_no_alert(tmp_path: Path, subscriber: Subscriber, step: Step, nth: int) -> None:
+    killed_at(tmp_path, subscriber, step, nth)
+    run(pipeline(tmp_path, alerts_to(subscriber.url)), patience=300)
+    check_exactly_once(tmp_path, subscriber)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -201,12 +202,4 @@ def seen_alone(sky: StraightSky, times: Floats, objects: Integers, row: int) -> 
     truth = off(sky.states, seed=10)[objects[row]]
     place = truth[:3] + times[row] * truth[3:] + noise[row]
     alone = sky.evidence(times[[row]], objects[[row]], place[None], SIGMA)
-    return Evidence(
-        alone.slices,
-        alone.objects,
-        alone.sums,
-        alone.counts,
-        np.array([row + 1], np.uint64),
-        alone.newest,
-        alone.sources,
-    )
+    return replace(alone, digests=np.array([row + 1], np.uint64))

@@ -10,7 +10,7 @@ from meridian.fusion.risk import ConjunctionRisk
 
 RISK = ConjunctionRisk(
     encounter=1000, closest=1001, miss=500.0, speed=7000.0, plane=(500.0, 0.0), spread=(1.0, 1.0, 0.0), radius=10.0,
-    probability=1e-5, observed=(3, 4), digests=(5, 6),
+    probability=1e-5, observed=(3, 4), digests=(5, 6), newest=900,
 )  # fmt: skip
 NEARER = replace(RISK, miss=100.0)
 PASSAGE = Passage("a", "b", 1000)

@@ -25,8 +25,8 @@ RETAINED = 5 * SECOND
 END, OVER = EPOCH + 2000 * SECOND, EPOCH + 5 * 3600 * SECOND
 """When nothing more comes, and when every passage is over."""
 
-NUMBERING = {"version", "sequence", "watermark_ns", "is_early"}
-"""How often and how early something was said depends on how it came; what holds does not."""
+NUMBERING = {"version", "sequence", "watermark_ns", "is_early", "batch", "caused_ns", "received_ns"}
+"""How often, when and for which observation something was said depends on how it came; what holds does not."""
 CANONICAL = {
     ALERTS: set(ALERTS.columns) - NUMBERING,
     CONJUNCTIONS: set(CONJUNCTIONS.columns) - NUMBERING - {"windows"},

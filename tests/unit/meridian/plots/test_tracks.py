@@ -14,7 +14,7 @@ from tests.support.seen import CATALOG, NOW, SITES, elements
 from holdfast.model.errors import InvalidRequest
 from meridian.orbit.frames import Floats
 from meridian.plots.files import Form, rendered
-from meridian.plots.tracks import broken, ground_tracks, tracks_of
+from meridian.plots.tracks import broken, corners_of, ground_tracks, tracks_of
 
 
 def _jumps(values: Floats) -> Floats:
@@ -73,3 +73,13 @@ def test_nothing_to_draw_is_an_error_with_a_remedy() -> None:
 
 def test_what_has_decayed_has_no_track() -> None:
     assert tracks_of([elements(mean_motion_rev_day=16.4, bstar=0.1)], NOW + 300 * 86_400 * 10**9) == []
+
+
+def test_objects_that_are_about_to_meet_are_named_on_sides_of_their_own() -> None:
+    assert corners_of([(70.0, -1.0), (71.0, -2.0)]) == [(1, 1), (-1, -1)]
+    assert corners_of([(10.0, 5.0), (90.0, 5.0)]) == [(1, 1), (1, 1)]
+
+
+def test_a_name_does_not_go_beyond_the_edge_of_the_map() -> None:
+    assert corners_of([(175.0, 0.0)]) == [(-1, -1)]
+    assert corners_of([(-175.0, 0.0)]) == [(1, 1)]

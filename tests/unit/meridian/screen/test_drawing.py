@@ -14,7 +14,7 @@ from tests.support import seen
 from meridian.screen import Size, drawn
 from meridian.screen.drawing import shared
 from meridian.screen.resilience import breakers
-from meridian.service.delays import Delay
+from meridian.service.delays import Delay, Spread
 from meridian.service.seen import SinkSeen
 from meridian.service.values import Alarm, Occupancy, Snapshot, SourceProgress
 
@@ -174,7 +174,7 @@ def test_a_source_that_was_never_heard_is_named() -> None:
 
 def test_alerts_that_take_too_long_are_red() -> None:
     console = Console(width=120, file=StringIO(), force_terminal=True, highlight=False, color_system="standard")
-    slow = replace(seen.FULL, delay=Delay(batches=4, within=3, p99_s=41.0))
+    slow = replace(seen.FULL, delay=Delay(words=4, within=3, whole=Spread(p99_s=41.0)))
     with console.capture() as captured:
         console.print(drawn(slow, MEDIUM))
     assert "\x1b[31malerts take 41 s" in captured.get()

@@ -49,7 +49,9 @@ def test_distance(metres: float, text: str) -> None:
     assert distance(metres) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [(3.14e-4, "3.1e-04"), (1e-200, "0"), (0.0, "0"), (math.nan, "-")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(3.14e-4, "3.1e-04"), (1e-12, "1.0e-12"), (1e-200, "<1e-12"), (0.0, "<1e-12"), (math.nan, "-")]
+)
 def test_chance(value: float, text: str) -> None:
     assert chance(value) == text
 

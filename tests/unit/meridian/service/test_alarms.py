@@ -11,7 +11,7 @@ import pytest
 
 from meridian.service.accounts import Account, Accounts
 from meridian.service.alarms import REMEDIES, RUNBOOK, alarms
-from meridian.service.delays import Delay
+from meridian.service.delays import Delay, Spread
 from meridian.service.memory import Memory
 from meridian.service.seen import DeadLetters, EdgeSeen, FeedSeen, Finding, PipelineSeen, SensorSeen, SinkSeen
 from meridian.service.values import Alarm, Progress, Snapshot, SourceProgress
@@ -297,10 +297,12 @@ def test_what_the_pipeline_raises_is_passed_on() -> None:
 
 @pytest.mark.req("OBS-05")
 def test_alerts_that_take_more_than_half_a_minute_are_told() -> None:
-    late = Delay(batches=4, within=3, worst_s=41.0)
-    told = looked([seen(0), seen(5, delay=late), seen(10, delay=Delay(batches=4, within=4, worst_s=29.0))])
+    slow, fast = Spread(4.0, 41.0, 43.0), Spread(4.0, 29.0, 31.0)
+    late = Delay(words=400, within=395, whole=slow, source=Spread(p99_s=38.0), pipeline=Spread(p99_s=3.0))
+    told = looked([seen(0), seen(5, delay=late), seen(10, delay=Delay(words=400, within=399, whole=fast))])
     assert [[each.name for each in some] for some in told] == [[], ["alerts-late"], []]
-    assert "1 of 4 batches" in told[1][0].says
+    assert "5 of 400 words" in told[1][0].says
+    assert "38 s until it came in and 3 s from then on" in told[1][0].says
     waiting = PipelineSeen(state="running", sinks=[SinkSeen(sink="words", state="frozen", lag_batches=2, age_s=31.0)])
     assert names([seen(0, pipeline=waiting)]) == [["alerts-late"]]
 
@@ -313,6 +315,7 @@ def test_observations_that_are_nowhere_are_told() -> None:
     assert told[1][0].says == "radar-1: 2 of 10 observations are nowhere (7 durable)."
 
 
+@pytest.mark.req("OBS-03")
 def test_every_alarm_names_a_section_of_the_runbook() -> None:
     page = (ROOT / RUNBOOK).read_text()
     sections = re.findall(r"^## `(\S+)`$", page, re.MULTILINE)

@@ -10,7 +10,7 @@ from tests.support.service_home import NOON_NS, SECOND, progress_row, source_row
 
 from holdfast.flow import Metric as Figure
 from meridian.service import reading
-from meridian.service.delays import Delay, Lags
+from meridian.service.delays import Delay, Lags, Spread
 from meridian.service.metrics import ABSENT, METRICS, exposition
 from meridian.service.seen import (
     DeadLetters,
@@ -67,7 +67,9 @@ SEEN = Snapshot(
     figures=[Figure("priority_classifier_decisions_total", 11, {"priority": "low"})],
     dead=[DeadLetters("edge:obs.radar-1", "Deserialization", 4)],
     pipeline_lags={"radar": Lags().with_(0.003).with_(500.0)},
-    delay=Delay(batches=3, within=3, p50_s=1.0, p99_s=2.0, worst_s=2.5),
+    delay=Delay(
+        3, 3, Spread(1.0, 2.0, 2.5), source=Spread(p99_s=0.5), raised=Spread(p99_s=1.5), closed=Spread(40, 41, 42)
+    ),
 )
 
 
@@ -118,7 +120,10 @@ def lines(seen: Snapshot = SEEN) -> list[str]:
         'checkpoint_size_bytes{operator="correlator"} 1000',
         'checkpoint_size_bytes{operator="delivery"} 160',
         'dlq_entries_total{operator="edge:obs.radar-1",error_kind="Deserialization"} 4',
-        'observation_to_alert_seconds{quantile="0.99"} 2',
+        'observation_to_alert_seconds{part="whole",quantile="0.99"} 2',
+        'observation_to_alert_seconds{part="source",quantile="0.99"} 0.5',
+        'observation_to_alert_seconds{part="raised",quantile="0.99"} 1.5',
+        'final_word_seconds{quantile="0.99"} 41',
         'sink_latency_seconds{sink="words",quantile="1"} 0.3',
         'alarm{alarm="drops",about="a\\"b",severity="warning"} 1',
         "unaccounted_observations 0",

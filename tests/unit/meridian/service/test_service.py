@@ -148,19 +148,69 @@ def test_the_history_is_told_oldest_first_and_without_what_was_before_the_first_
 
 
 @pytest.mark.req("OBS-05")
-def test_an_alert_is_timed_from_the_observation_until_it_was_published(home: ServiceHome, tmp_path: Path) -> None:
-    service = Service(tmp_path, now_ns=lambda: NOON_NS + 60 * SECOND)
-    home.batch({"progress": [progress_row(1, told=0, sources=[source_row()])]})
-    spoke = [source_row(source_lag_s=4.0, oldest_received_ns=NOON_NS - 9 * SECOND)]
-    home.batch({"progress": [progress_row(2, told=1, sources=spoke)], "alerts": [word_row()]})
-    home.batch({"progress": [progress_row(3, told=1, sources=[source_row(source_lag_s=99.0)])]})
-    delay = service.snapshot().delay
-    assert (delay.batches, delay.worst_s, delay.is_met) == (1, 14.0, True)
-    late = [source_row(source_lag_s=25.0, oldest_received_ns=NOON_NS - 9 * SECOND)]
-    home.batch({"progress": [progress_row(4, told=2, sources=late)], "alerts": [word_row(1)]})
-    seen = service.snapshot()
-    assert (seen.delay.batches, seen.delay.within, seen.delay.worst_s) == (2, 1, 37.0)
+def test_an_alert_is_timed_from_the_observation_that_had_it_said_until_it_was_published(
+    home: ServiceHome, tmp_path: Path
+) -> None:
+    """Batches are published a second after each other, the first at noon; the telescopes in each are far behind."""
+    slow = [source_row("optical", source_lag_s=99.0, oldest_received_ns=NOON_NS - 80 * SECOND)]
+    said = {"caused_ns": NOON_NS - 3 * SECOND, "received_ns": NOON_NS - SECOND}
+    home.batch({"progress": [progress_row(1, sources=slow)]})
+    home.batch({"progress": [progress_row(2, told=1, sources=slow)], "alerts": [word_row(batch=2, **said)]})
+    delay = Service(tmp_path, now_ns=lambda: NOON_NS + 60 * SECOND).snapshot().delay
+    assert (delay.words, delay.within, delay.whole.worst_s) == (1, 1, 4.0)
+    assert (delay.source.worst_s, delay.pipeline.worst_s) == (2.0, 2.0)
+
+
+@pytest.mark.req("OBS-05")
+def test_a_correction_that_a_late_record_had_said_is_timed_from_that_record(home: ServiceHome, tmp_path: Path) -> None:
+    late = {"caused_ns": NOON_NS - 40 * SECOND, "received_ns": NOON_NS - 2 * SECOND, "newest_ns": NOON_NS - SECOND}
+    words = [word_row(kind="retract", version=1, **late), word_row(sequence=1, version=2, **late)]
+    home.batch({"progress": [progress_row(1)], "alerts": words})
+    seen = Service(tmp_path, now_ns=lambda: NOON_NS + 60 * SECOND).snapshot()
+    assert (seen.delay.words, seen.delay.within, seen.delay.raised.worst_s) == (1, 0, 0.0), "what is taken back is not"
+    assert (seen.delay.whole.p99_s, seen.delay.source.p99_s, seen.delay.pipeline.p99_s) == (40.0, 38.0, 2.0)
     assert [alarm.name for alarm in seen.alarms if alarm.name == "alerts-late"] == ["alerts-late"]
+
+
+@pytest.mark.req("OBS-05")
+def test_what_only_a_closed_window_has_said_is_timed_apart(home: ServiceHome, tmp_path: Path) -> None:
+    closing = {"caused_ns": None, "received_ns": None, "newest_ns": NOON_NS - 50 * SECOND, "is_early": False}
+    words = [word_row(0, sequence=1, version=2, **closing), word_row(1)]
+    home.batch({"progress": [progress_row(1)], "alerts": words})
+    seen = Service(tmp_path, now_ns=lambda: NOON_NS + 60 * SECOND).snapshot()
+    assert (seen.delay.words, seen.delay.whole.worst_s, seen.delay.closed.worst_s) == (1, 2.0, 50.0)
+    assert seen.delay.is_met
+
+
+@pytest.mark.req("OBS-05")
+def test_a_first_word_that_waited_until_its_window_was_closed_is_late(home: ServiceHome, tmp_path: Path) -> None:
+    closing = {"caused_ns": None, "received_ns": None, "newest_ns": NOON_NS - 50 * SECOND, "is_early": False}
+    home.batch({"progress": [progress_row(1)], "alerts": [word_row(0, **closing)]})
+    delay = Service(tmp_path, now_ns=lambda: NOON_NS + 60 * SECOND).snapshot().delay
+    assert (delay.raised.worst_s, delay.pipeline.worst_s, delay.is_met) == (50.0, 50.0, False)
+
+
+@pytest.mark.req("OBS-05")
+def test_every_word_counts_once_and_for_ten_minutes(home: ServiceHome, tmp_path: Path) -> None:
+    now = NOON_NS + 5 * SECOND
+    service = Service(tmp_path, now_ns=lambda: now)
+    counted = []
+    for batch in range(1, 5):
+        home.batch({"progress": [progress_row(batch)], "alerts": [word_row(batch, batch=batch)]})
+        counted += [service.snapshot().delay.words, service.snapshot().delay.words]
+    assert counted == [1, 1, 2, 2, 3, 3, 4, 4]
+    now = NOON_NS + 602 * SECOND
+    assert service.snapshot().delay.words == 2, "two were published less than ten minutes ago"
+
+
+def test_a_word_waits_until_it_is_known_when_its_batch_was_published(home: ServiceHome, tmp_path: Path) -> None:
+    service = Service(tmp_path, now_ns=lambda: NOON_NS + 5 * SECOND)
+    home.batch({"progress": [progress_row(1)], "alerts": [word_row(0)]})
+    home.batch({"alerts": [word_row(1, batch=2)]})
+    assert service.snapshot().delay.words == 1
+    home.batch({"progress": [progress_row(2)]})
+    home.batch({"progress": [progress_row(3)]})
+    assert service.snapshot().delay.words == 2
 
 
 def test_a_table_that_is_being_written_to_is_read_and_not_held_up(home: ServiceHome, tmp_path: Path) -> None:
