@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java run check test model spec crash bench requirements docs
+.PHONY: help setup java run orders check test model spec crash bench requirements docs
 
 PY := .venv/bin/python
 
@@ -12,7 +12,10 @@ help: ## This list
 setup:
 	@PYTHON="$(PYTHON)" scripts/setup
 
-run: setup java ## Made-up orders through Spark into Parquet and SQLite; kill it, run it again, see it reconciled
+run: setup java ## Meridian over simulated sensors: conjunction alerts within a minute; kill it, run it again, it goes on
+	@.venv/bin/meridian run --simulate
+
+orders: setup java ## Made-up orders through Spark into Parquet and SQLite; kill it, run it again, see it reconciled
 	@$(PY) examples/orders.py
 
 java: setup

@@ -1,6 +1,6 @@
 """The ledger in a minute: answers out of order, a kill -9 at the worst moment, and a restart that doubles nothing.
 
-Two real sinks, a real checkpoint store, and a process that really dies. Run it with `make run`.
+Two real sinks, a real checkpoint store, and a process that really dies. Run it with `python examples/ledger_demo.py`.
 """
 
 from __future__ import annotations

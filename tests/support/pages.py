@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,9 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _REDIRECTION = re.compile(r"\d?>+ ?[\w./&~-]+| #.*")
-_COMMAND = re.compile(r"(?:^|[;&|(]|\b(?:until|while|do|if)\b) *(holdfast [^;&|()#]+)")
-_MENTION = re.compile(r"`(holdfast [a-z-][^`|…]+)`")
+_COMMAND = re.compile(r"(?:^|[;&|(]|\b(?:until|while|do|if)\b) *((?:holdfast|meridian) [^;&|()#]+)")
+_MENTION = re.compile(r"`((?:holdfast|meridian) [a-z-][^`|…]+)`")
 _MARK = "-- block"
+_SHIM = '#!/bin/sh\nexec "{python}" -m {module} "$@"\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def commands(text: str) -> Iterator[str]:
-    """Every call of `holdfast` in the blocks of a page."""
+    """Every call of `holdfast` and of `meridian` in the blocks of a page."""
     for block in blocks(text):
         for line in block.text.replace("\\\n", " ").splitlines():
             yield from (found.strip() for found in _COMMAND.findall(_REDIRECTION.sub("", line)))
@@ -43,6 +45,19 @@ def commands(text: str) -> Iterator[str]:
 def mentions(text: str) -> Iterator[str]:
     """Every command that is named between back-ticks, outside of blocks."""
     yield from (" ".join(found.split()) for found in _MENTION.findall(_BLOCK.sub("", text)))
+
+
+def programs(directory: Path) -> str:
+    """A path to search for commands, on which `meridian`, `holdfast` and `python` are those of these tests.
+
+    :param directory: is made for the first two.
+    """
+    directory.mkdir()
+    for name in ("meridian", "holdfast"):
+        shim = directory / name
+        shim.write_text(_SHIM.format(python=sys.executable, module=f"{name}.cli"))
+        shim.chmod(0o755)
+    return os.pathsep.join([str(directory), str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
 def run_text(text: str, directory: Path, *, environment: Mapping[str, str], timeout: float) -> None:

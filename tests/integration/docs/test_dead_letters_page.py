@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
+import pytest
 from tests.support.fusion_pipeline import Pairs
 from tests.support.letters_home import ISL, RADAR, LettersHome, frame
-from tests.support.pages import ROOT, blocks, run_text
+from tests.support.pages import ROOT, blocks, programs, run_text
 
 from meridian.operation.letters import LetterKind
 from meridian.orbit import format_tle
 
 PAGE = ROOT / "docs" / "operations" / "dead-letters-of-meridian.md"
-SHIM = '#!/bin/sh\nexec "{python}" -m {module} "$@"\n'
-
-
-def commands(directory: Path) -> str:
-    """A directory of commands that are those of these tests."""
-    directory.mkdir()
-    for name in ("meridian", "holdfast"):
-        shim = directory / name
-        shim.write_text(SHIM.format(python=sys.executable, module=f"{name}.cli"))
-        shim.chmod(0o755)
-    return os.pathsep.join([str(directory), str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
 def test_every_command_of_the_page_does_what_the_page_shows(tmp_path: Path) -> None:
@@ -37,10 +26,11 @@ def test_every_command_of_the_page_does_what_the_page_shows(tmp_path: Path) -> N
     letters.came(RADAR, frame(5, target_track_id=90_006))
     letters.fuse(Pairs(3))
     (place / "new.tle").write_text("\n".join(format_tle(Pairs(4).elements[6])) + "\n")
-    environment = {**os.environ, "PATH": commands(tmp_path / "bin"), "NO_COLOR": "1"}
+    environment = {**os.environ, "PATH": programs(tmp_path / "bin"), "NO_COLOR": "1"}
     run_text(PAGE.read_text(), place, environment=environment, timeout=120)
 
 
+@pytest.mark.req("OBS-03")
 def test_the_page_has_a_play_for_each_kind() -> None:
     text = PAGE.read_text()
     sections = {section.partition("\n")[0]: section for section in text.split("\n### ")[1:]}

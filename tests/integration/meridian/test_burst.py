@@ -8,6 +8,7 @@ lost, with a batch under way.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pytest
 from tests.support.burst_sky import PEAK, Crowd, Radars
 from tests.support.made_up_objects import EPOCH
+from tests.support.pages import ROOT
 
 from holdfast.flow import Bottleneck, EdgePlan, Priority, Sampler
 from holdfast.log import Inbox, InboxReader, Limits
@@ -36,6 +38,8 @@ from meridian.sensors.recollection import Recollection
 from meridian.sensors.watched import FILE
 
 LOG = "obs.radar-1"
+RUNBOOK = ROOT / "docs" / "operations" / "back-pressure.md"
+ROW = re.compile(r"^\| (\d+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| (\d+) % \|$", re.MULTILINE)
 PLAN = EdgePlan(BRANCH.capacity // 20, BRANCH.policy)
 PROCESSING = 1_000
 """Observations that fusion does in a second."""
@@ -74,6 +78,14 @@ class Held(NamedTuple):
     """Objects, by the classifier."""
     evidence: int
     """Rows, by the correlator."""
+
+
+class Counted(NamedTuple):
+    """What became of everything up to one moment."""
+
+    logged: int
+    let_in: int
+    left_out: int
 
 
 @dataclass
@@ -124,6 +136,7 @@ class Played:
             every=1,
         )
         self.held: list[Held] = []
+        self.counted: list[Counted] = []
         self.watched: set[str] = set()
         self.always_watched: set[str] = set()
         """From the beginning of the burst to the end."""
@@ -202,6 +215,7 @@ class Played:
     def look(self, second: int) -> None:
         self.sampler.sample()
         self.held.append(Held(self.branch.stats().occupancy, len(self.memory.recent), self.fusing.evidence))
+        self.counted.append(Counted(self.log.end(), self.inbox.end(), left_out_at(self.inbox.position())))
         self.always_watched = self.watched & self.always_watched if second >= BURST_FROM else self.watched
         if second == BURST_FROM + 30:
             self.named = self.sampler.bottleneck()
@@ -301,3 +315,12 @@ def test_the_bottleneck_is_named_within_30_seconds(burst: Played) -> None:
 @pytest.mark.req("FLW-10", "COR-07")
 def test_what_is_let_in_is_done_within_5_seconds(burst: Played) -> None:
     assert np.percentile(burst.fusing.latencies, 99) < 5.0
+
+
+@pytest.mark.req("OBS-03")
+def test_the_runbook_shows_the_burst_as_it_was(burst: Played) -> None:
+    shown = [tuple(int(cell.replace(",", "")) for cell in row) for row in ROW.findall(RUNBOOK.read_text())]
+    assert len(shown) > 5
+    for second, *figures in shown:
+        waiting = burst.held[second].waiting
+        assert figures == [*burst.counted[second], waiting, round(100 * waiting / PLAN.capacity)], second
