@@ -1,19 +1,22 @@
 """What three sensor networks would send in a minute or two, put into the logs of an edge at its time.
 
-    python -m bench._fusion_feed DIRECTORY RATE SECONDS
+    python -m bench._fusion_feed DIRECTORY RATE SECONDS [RATE SECONDS …]
 
-Everything is made before the first row is due, so that feeding costs little beside what is measured. The process says
-`ready`, waits for a line, and then appends a piece every tenth of a second. Last it writes when it appended each piece
-and how far the watermark of all networks was then.
+Everything is made before the first row is due, so that feeding costs little beside what is measured: so many radar
+observations a second for so long, then as many as are named next, and what telescopes and satellites add. The process
+says `ready`, waits for a line, and then appends a piece every tenth of a second. Last it writes when it appended each
+piece and how far the watermark of all networks was then.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -106,25 +109,33 @@ class Sky:
 
 @dataclass(frozen=True)
 class Piece:
-    """A tenth of a second, as it lies in the logs."""
+    """A tenth of a second."""
 
-    events: dict[SourceKind, pa.RecordBatch]
-    mark: int
-    """How far the watermark of all networks is behind it."""
+    seen: dict[SourceKind, ObservationColumns]
 
     @classmethod
-    def of(cls, sky: Sky, start: int, counts: dict[SourceKind, int], random: np.random.Generator) -> Piece:
-        seen = {kind: sky.piece(kind, start, count, random) for kind, count in counts.items()}
-        marks = [int(of.records["sensor_ts_ns"][-1]) - LATENESS[kind.prefix] for kind, of in seen.items()]
-        return cls({kind: events_of(of, LOGS[kind]) for kind, of in seen.items()}, min(marks))
+    def of(cls, sky: Sky, start: int, rate: int, random: np.random.Generator) -> Piece:
+        counts = {
+            SourceKind.RADAR: rate,
+            SourceKind.OPTICAL: OPTICAL_RATE,
+            SourceKind.INTER_SATELLITE_LINK: BEACON_RATE,
+        }
+        return cls({kind: sky.piece(kind, start, count // 10, random) for kind, count in counts.items()})
+
+    @property
+    def mark(self) -> int:
+        """How far the watermark of all networks is behind it."""
+        return min(int(of.records["sensor_ts_ns"][-1]) - LATENESS[kind.prefix] for kind, of in self.seen.items())
 
 
-def made(home: Home, rate: int, seconds: int) -> list[Piece]:
-    """All of them, from now on."""
-    sky, start, random = Sky.of(home), time.time_ns() // PIECE * PIECE, np.random.default_rng(rate)
-    counts = {SourceKind.RADAR: rate, SourceKind.OPTICAL: OPTICAL_RATE, SourceKind.INTER_SATELLITE_LINK: BEACON_RATE}
-    tenths = {kind: count // 10 for kind, count in counts.items()}
-    return [Piece.of(sky, start + number * PIECE, tenths, random) for number in range(seconds * 10)]
+def made(home: Home, stretches: list[tuple[int, int]]) -> list[Piece]:
+    """All of them, from now on.
+
+    :param stretches: how many radar observations a second, and for how many seconds.
+    """
+    sky, start, random = Sky.of(home), time.time_ns() // PIECE * PIECE, np.random.default_rng(1)
+    rates = [rate for rate, seconds in stretches for _ in range(seconds * 10)]
+    return [Piece.of(sky, start + number * PIECE, rate, random) for number, rate in enumerate(rates)]
 
 
 def fed(home: Home, pieces: list[Piece]) -> list[int]:
@@ -135,21 +146,33 @@ def fed(home: Home, pieces: list[Piece]) -> list[int]:
             kind: held.enter_context(Inbox.open(home.edge / name, name=name, epoch=1)) for kind, name in LOGS.items()
         }
         for number, piece in enumerate(pieces, start=1):
+            events = {kind: events_of(of, LOGS[kind]) for kind, of in piece.seen.items()}
             time.sleep(max(0.0, began + number * PIECE / SECOND - time.monotonic()))
-            for kind, events in piece.events.items():
-                logs[kind].append(events, position=Seq(number))
+            for kind, log in logs.items():
+                log.append(events[kind], position=Seq(number))
             at.append(time.time_ns())
     return at
 
 
-def main(directory: Path, rate: int, seconds: int) -> None:
+def main(directory: Path, *numbers: int) -> None:
     home = Home(directory)
-    pieces = made(home, rate, seconds)
+    pieces = made(home, list(zip(numbers[::2], numbers[1::2], strict=True)))
     print("ready", flush=True)
     sys.stdin.readline()
     at = fed(home, pieces)
-    np.savez(directory / FED, at=np.array(at), marks=np.array([piece.mark for piece in pieces]))
+    newest = [max(int(of.records["sensor_ts_ns"][-1]) for of in piece.seen.values()) for piece in pieces]
+    marks = np.array([piece.mark for piece in pieces])
+    with replaced(directory / FED) as file:
+        np.savez(file, at=np.array(at), marks=marks, newest=np.array(newest))
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[IO[bytes]]:
+    """A file that is there once it is whole."""
+    with path.with_suffix(".part").open("wb") as file:
+        yield file
+    path.with_suffix(".part").replace(path)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

@@ -4,7 +4,8 @@ A process of its own makes what radars, telescopes and satellites would send and
 piece every tenth of a second; another runs fusion on Spark over these logs into its tables. The clock starts when the
 piece is durable with which the watermark of all networks passes a time, and stops when a row that was made with such a
 watermark can be read from its table. That is the delay of whatever ends at that time. Beside it stand the windows that
-were closed: from then until the summary of the window can be read.
+were closed, from then until the summary of the window can be read; and the words on alerts, from when the observation
+that caused one was durable until the word can be read.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from pathlib import Path
 import numpy as np
 
 from bench._fusion_feed import FED, PIECE
-from meridian.fusion.outputs import ALERTS, PROGRESS, SUMMARIES, place
-from meridian.fusion.windows import SECOND, Windows
+from meridian.fusion.outputs import PROGRESS, SUMMARIES, WORDS, place
+from meridian.fusion.windows import SECOND
 from meridian.hosting.demonstration import prepare
 from meridian.operation.assembling import FromHome
 from meridian.operation.foreseeing import foresee
@@ -47,6 +48,9 @@ class Readings:
     """When, and how far, by the rows of batches."""
     closed: dict[int, int] = field(default_factory=dict)
     """When the summary of a window was there, by its end."""
+    words: list[tuple[int, int]] = field(default_factory=list)
+    """When a word was there, and the time of the observation that caused it."""
+    _last_word: int = 0
 
     def look(self) -> None:
         """Note what is new in the tables."""
@@ -56,10 +60,11 @@ class Readings:
             self.marks.append((now, mark[0][0]))
         for (end,) in self._asked(SUMMARIES.table, "SELECT window_end_ns FROM summaries"):
             self.closed.setdefault(end, now)
-
-    def words(self) -> int:
-        """How many alerts there are."""
-        return int(self._asked(ALERTS.table, "SELECT count(*) FROM alerts")[0][0])
+        newer = f"SELECT rowid, caused_ns FROM words WHERE rowid > {self._last_word} ORDER BY rowid"
+        for number, caused in self._asked(WORDS, newer):
+            self._last_word = number or 0
+            if caused is not None:
+                self.words.append((now, caused))
 
     def _asked(self, table: str, query: str) -> list[tuple[int | None, ...]]:
         try:
@@ -86,13 +91,11 @@ def measured(directory: Path, rate: int) -> Iterator[dict[str, object]]:
         assert feed.stdin is not None
         feed.stdout.readline()
         print(f"bench: fusion: {rate:,} observations a second for {seconds} s", flush=True)
-        with started("bench._fusion_run", directory):
+        with started("bench._fusion_run", directory, "all"):
             feed.stdin.write(b"\n")
             feed.stdin.flush()
             watched(readings, feed)
-    with np.load(directory / FED) as fed:
-        at, marks = fed["at"][WARM * SECOND // PIECE :], fed["marks"][WARM * SECOND // PIECE :]
-    yield from figures(rate, readings, at, marks)
+    yield from figures(rate, readings, Fed.after(directory, WARM))
 
 
 def watched(readings: Readings, feed: subprocess.Popen[bytes]) -> None:
@@ -103,25 +106,45 @@ def watched(readings: Readings, feed: subprocess.Popen[bytes]) -> None:
         readings.look()
         if fed_at is None and feed.poll() is not None:
             fed_at = time.monotonic()
-        if fed_at is not None:
+        if fed_at is not None and (readings.directory / FED).exists():
             with np.load(readings.directory / FED) as fed:
                 if readings.marks and readings.marks[-1][1] >= fed["marks"][-1]:
                     return
     raise AssertionError("fusion did not come to the end of what was fed")
 
 
-def figures(rate: int, readings: Readings, at: np.ndarray, marks: np.ndarray) -> Iterator[dict[str, object]]:
+@dataclass(frozen=True)
+class Fed:
+    """What was fed, by pieces: when, the watermark behind each, and the newest time in it."""
+
+    at: np.ndarray
+    marks: np.ndarray
+    newest: np.ndarray
+
+    @classmethod
+    def after(cls, directory: Path, seconds: int) -> Fed:
+        """What was fed after so many seconds."""
+        with np.load(directory / FED) as fed:
+            return cls(*(fed[name][seconds * SECOND // PIECE :] for name in ("at", "marks", "newest")))
+
+    def delays(self, words: list[tuple[int, int]]) -> np.ndarray:
+        """How long after the observation behind them was durable words could be read, in seconds."""
+        seen, caused = np.array(words, np.int64).reshape(-1, 2).T
+        counts = (caused > self.newest[0]) & (caused <= self.newest[-1])
+        delays: np.ndarray = (seen[counts] - self.at[np.searchsorted(self.newest, caused[counts])]) / SECOND
+        return delays
+
+
+def figures(rate: int, readings: Readings, fed: Fed) -> Iterator[dict[str, object]]:
     seen_at, seen = (np.array(column) for column in zip(*readings.marks, strict=True))
-    delays = (seen_at[np.searchsorted(seen, marks)] - at) / SECOND
-    passed = [(end, at[np.searchsorted(marks, end)]) for end in readings.closed if marks[0] < end <= marks[-1]]
-    closings = [(readings.closed[end] - when) / SECOND for end, when in passed]
-    print(
-        f"bench: fusion: {len(closings)} windows, {readings.words()} alerts, {Windows().size / SECOND:.0f} s",
-        flush=True,
-    )
+    delays, alerts = (seen_at[np.searchsorted(seen, fed.marks)] - fed.at) / SECOND, fed.delays(readings.words)
+    ends = [end for end in readings.closed if fed.marks[0] < end <= fed.marks[-1]]
+    closings = [(readings.closed[end] - int(fed.at[np.searchsorted(fed.marks, end)])) / SECOND for end in ends]
+    print(f"bench: fusion: {len(closings)} windows closed, {len(alerts)} words", flush=True)
     yield figure(f"emission_p50_at_{rate}", float(np.percentile(delays, 50)))
     yield figure(f"emission_p99_at_{rate}", float(np.percentile(delays, 99)))
     yield figure(f"slowest_of_{len(closings)}_windows_at_{rate}", max(closings))
+    yield figure(f"alert_p99_at_{rate}", float(np.percentile(alerts, 99)))
 
 
 def figure(name: str, seconds: float) -> dict[str, object]:

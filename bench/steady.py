@@ -75,8 +75,9 @@ def delivered(root: Path) -> list[Moment]:
     return moments
 
 
-def memory() -> tuple[int, int]:
-    """Bytes that this process holds, and bytes that all its descendants hold."""
+def memory(of: int | None = None) -> tuple[int, int]:
+    """Bytes that a process holds, this one unless another is named, and bytes that all its descendants hold."""
+    root = os.getpid() if of is None else of
     parents: dict[int, list[int]] = {}
     resident: dict[int, int] = {}
     for directory in Path("/proc").glob("[0-9]*"):
@@ -86,10 +87,10 @@ def memory() -> tuple[int, int]:
             continue
         parents.setdefault(int(fields[1]), []).append(int(directory.name))
         resident[int(directory.name)] = int(fields[21]) * PAGE
-    below = list(parents.get(os.getpid(), []))
+    below = list(parents.get(root, []))
     for process in below:
         below += parents.get(process, [])
-    return resident[os.getpid()], sum(resident[process] for process in below)
+    return resident[root], sum(resident[process] for process in below)
 
 
 def beside(name: str, late: float, early: float, unit: str) -> dict[str, object]:
