@@ -29,7 +29,7 @@ INTRODUCTION = """\
 
 Each line is a promise and the tests that hold it: a test with such a mark fails when the promise is broken. This page
 is made from the marks by `make requirements`, and `make check` fails when it is out of date. What is not listed here is
-not promised yet.
+not promised yet; what is read otherwise or missing stands in [the notes](requirements-notes.md).
 """
 
 
