@@ -12,14 +12,13 @@ import tempfile
 from pathlib import Path
 
 from holdfast.model.steps import RollbackStep, Step
+from tests.crash import page
 from tests.crash.killing import Campaign
 from tests.support.crash import going_back
 from tests.support.crash.going_back import PLACES, Scope
 from tests.support.crash.matrix import Cell, Loss, moments, played, times_reached
 from tests.support.crash.zygote import Run, Zygote
 from tests.support.powerloss import compiled
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "crash-matrix.md"
 
 HEAD = """# The crash matrix
 
@@ -53,8 +52,6 @@ back.
 | step | sinks: killed | power lost | pipeline: killed | power lost | undone: killed | power lost |
 |---|---|---|---|---|---|---|
 """
-
-RANDOM = "\n\n## Random kills\n\n"
 
 
 def matrix(scratch: Path) -> list[str]:
@@ -115,11 +112,6 @@ def random_kills(scratch: Path, kills: int, seed: int) -> str:
     return Campaign(scratch / "random", seed=seed, events=max(200_000, 5_000 * kills)).run(kills)
 
 
-def told_before() -> str:
-    """What the page says of the last random kills: without new ones it stays."""
-    return PAGE.read_text().partition(RANDOM)[2].strip()
-
-
 def main() -> None:
     """Play everything, write the page, and fail if a cell is not exact."""
     arguments = argparse.ArgumentParser(description=__doc__)
@@ -129,8 +121,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         rows = matrix(Path(scratch))
         back = rollbacks(Path(scratch) / "rollbacks")
-        told = random_kills(Path(scratch), options.kills, options.seed) if options.kills else told_before()
-    PAGE.write_text(HEAD + "\n".join(rows) + ROLLBACK + "\n".join(back) + RANDOM + told + "\n")
+        told = random_kills(Path(scratch), options.kills, options.seed) if options.kills else page.section(page.RANDOM)
+    page.write(HEAD + "\n".join(rows) + ROLLBACK + "\n".join(back), told, page.section(page.FUSION))
     wrong = [row for row in (*rows, *back) if "**" in row]
     print(f"crash: {len(rows) + len(back)} steps, {len(wrong)} of them not exact. {told}")
     sys.exit(bool(wrong))

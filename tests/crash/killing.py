@@ -57,7 +57,7 @@ class Campaign:
             time.sleep(self._random.uniform(0, 4))
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        _wait_for_group_to_end(process.pid)
+        wait_for_group_to_end(process.pid)
         return self._progress() > before
 
     def _begin(self) -> subprocess.Popen[bytes]:
@@ -88,7 +88,8 @@ class Campaign:
             db.close()
 
 
-def _wait_for_group_to_end(group: int) -> None:
+def wait_for_group_to_end(group: int) -> None:
+    """A group that was killed is gone when its last process is."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         try:

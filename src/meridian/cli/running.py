@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from holdfast.cli.output import Output
-    from meridian.service.service import Service
+    from meridian.service.values import Snapshot
 
 
 @command("run", examples=("meridian run --simulate", "meridian run --directory data/mine", "meridian run --no-screen"))
@@ -51,20 +51,18 @@ def run(out: Output, directory: Path, simulate: bool, screen: bool, until_alerts
     out.note(f"Stopped in order. What it knows is in {directory}; the same command goes on from here.")
 
 
-def _screen(held: ExitStack) -> Callable[[Service], None]:
+def _screen(held: ExitStack) -> Callable[[Snapshot], None]:
     """The terminal is given back when what is held is let go."""
     from meridian.screen import Screen
 
-    screen = held.enter_context(Screen())
-    return lambda service: screen.show(service.snapshot())
+    return held.enter_context(Screen()).show
 
 
-def _lines(out: Output) -> Callable[[Service], None]:
+def _lines(out: Output) -> Callable[[Snapshot], None]:
     """A line whenever a conjunction is raised or changes, and one every ten seconds on how it goes."""
     from meridian.cli.lines import Lines
 
-    lines = Lines(out)
-    return lambda service: lines.told(service.snapshot())
+    return Lines(out).told
 
 
 @contextmanager

@@ -11,10 +11,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -24,7 +23,8 @@ from holdfast.disk.files import replace_file
 from holdfast.model.errors import SourceUnavailable
 from meridian.fusion.foreseen import HOUR
 from meridian.fusion.pipeline import pipeline
-from meridian.hosting.children import Child, stopped_last
+from meridian.hosting.children import Child
+from meridian.hosting.owning import alone
 from meridian.operation.assembling import FromHome
 from meridian.operation.foreseeing import Told, foresee
 from meridian.operation.home import Home
@@ -32,13 +32,17 @@ from meridian.sensors import EdgeDocument
 from meridian.sensors.branch import CorrelatorBranch
 from meridian.sensors.config import load as load_edge
 from meridian.sensors.recollection import Recollection
+from meridian.service.metrics import exposition
 from meridian.service.service import Service
+from meridian.service.values import Snapshot
 
 log = logging.getLogger(__name__)
 
 CONSUMER = "fusion"
 _START_SECONDS = 30.0
 _LOOK_SECONDS = 1.0
+_DRAIN_SECONDS = 10.0
+"""So long what fusion has begun may take to its end when the operation is told to stop; the rest is for later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,12 @@ class Manner:
 
     :param is_simulated: whether made-up sensors send to the edge.
     :param told: is given a line about each step of the start.
-    :param looked: is called once a second while fusion runs.
+    :param looked: is given what there is to see, once a second while fusion runs.
     """
 
     is_simulated: bool = False
     told: Told = lambda line: None
-    looked: Callable[[Service], None] = lambda service: None
+    looked: Callable[[Snapshot], None] = lambda snapshot: None
     until_raised: int | None = None
     """End in order once so many conjunctions were raised."""
 
@@ -66,20 +70,29 @@ def run(home: Home, manner: Manner) -> None:
         edge.control_plane.bind_addr,
         figures=lambda: [metric for source in sources for metric in source.metrics()],
     )
-    with ExitStack() as held:
+    with alone(home), ExitStack() as held:
         foresee(home, assembly, manner.told)
-        manner.told("starting the edge")
-        child = Child("meridian.sensors", [str(home.edge_file)], home.directory / "edge.log")
-        stopped_last(held, child)
-        _wait_until_healthy(child, edge.control_plane.bind_addr)
-        if manner.is_simulated:
-            manner.told("starting simulated radars, telescopes and satellites")
-            log_file = home.directory / "simulator.log"
-            stopped_last(held, Child("meridian.hosting.simulator", [str(home.directory)], log_file))
+        children = list(_started(home, edge, manner, held))
         manner.told("starting Spark")
         plan = pipeline(home.directory, assembly, *sources, subscribers=home.subscribers()).plan()
-        held.enter_context(_upkeep(home, assembly, service, manner))
-        host(plan, home.document_file.read_text(), Manners(), told=_nothing)
+        held.enter_context(_upkeep(home, assembly, service, manner, children))
+        host(plan, home.document_file.read_text(), Manners(drain_within=_DRAIN_SECONDS), told=_nothing)
+        for child in children:
+            _check_kept(child)
+
+
+def _started(home: Home, edge: EdgeDocument, manner: Manner, held: ExitStack) -> Iterator[Child]:
+    """What runs beside fusion, until what is held is let go."""
+    manner.told("starting the edge")
+    child = Child("meridian.sensors", [str(home.edge_file)], home.directory / "edge.log")
+    held.callback(child.stop)
+    _wait_until_healthy(child, edge.control_plane.bind_addr)
+    yield child
+    if manner.is_simulated:
+        manner.told("starting simulated radars, telescopes and satellites")
+        simulator = Child("meridian.hosting.simulator", [str(home.directory)], home.directory / "simulator.log")
+        held.callback(simulator.stop)
+        yield simulator
 
 
 def branches(home: Home, edge: EdgeDocument) -> Iterator[CorrelatorBranch]:
@@ -92,16 +105,20 @@ def branches(home: Home, edge: EdgeDocument) -> Iterator[CorrelatorBranch]:
 
 
 @contextmanager
-def _upkeep(home: Home, assembly: FromHome, service: Service, manner: Manner) -> Iterator[None]:
-    """Beside fusion: somebody looks, objects of conjunctions are published, and the next hour is foreseen."""
+def _upkeep(
+    home: Home, assembly: FromHome, service: Service, manner: Manner, children: Sequence[Child]
+) -> Iterator[None]:
+    """Beside fusion: somebody looks, metrics and objects of conjunctions are published, the next hour is foreseen."""
     over = threading.Event()
 
     def look() -> None:
         while not over.wait(_LOOK_SECONDS):
             with _tolerated("nobody can look just now"):
                 publish_watched(home, service)
-                manner.looked(service)
-                if manner.until_raised is not None and len(service.conjunctions()) >= manner.until_raised:
+                snapshot = service.snapshot()
+                replace_file(home.metrics, exposition(snapshot))
+                manner.looked(snapshot)
+                if _is_over(manner, service) or not all(child.is_kept for child in children):
                     os.kill(os.getpid(), signal.SIGTERM)
                     return
 
@@ -119,6 +136,10 @@ def _upkeep(home: Home, assembly: FromHome, service: Service, manner: Manner) ->
         over.set()
         for thread in threads:
             thread.join(5)
+
+
+def _is_over(manner: Manner, service: Service) -> bool:
+    return manner.until_raised is not None and len(service.conjunctions()) >= manner.until_raised
 
 
 def publish_watched(home: Home, service: Service) -> None:
@@ -139,7 +160,7 @@ def _tolerated(what: str) -> Iterator[None]:
 
 def _wait_until_healthy(child: Child, address: str) -> None:
     deadline = time.monotonic() + _START_SECONDS
-    while time.monotonic() < deadline and child.is_alive:
+    while time.monotonic() < deadline and child.is_kept:
         try:
             with urlopen(f"http://{address}/health", timeout=1) as answer:
                 if answer.status == 200:
@@ -148,13 +169,16 @@ def _wait_until_healthy(child: Child, address: str) -> None:
             time.sleep(0.05)
     raise SourceUnavailable(
         f"The edge does not answer at http://{address}/health.",
-        remedy=f"Look at the end of {child.log}: {_last_line(child.log)}",
+        remedy=f"Look at the end of {child.log}: {child.last_line}",
     )
 
 
-def _last_line(path: Path) -> str:
-    lines = path.read_text(errors="replace").splitlines()
-    return lines[-1] if lines else "it says nothing."
+def _check_kept(child: Child) -> None:
+    if not child.is_kept:
+        raise SourceUnavailable(
+            f"{child.name} ended and was given up, so the operation was stopped in order.",
+            remedy=f"Look at the end of {child.log}: {child.last_line}",
+        )
 
 
 def _nothing(status: Status) -> None:

@@ -103,6 +103,11 @@ class Home:
         return self.directory / "pipeline"
 
     @property
+    def metrics(self) -> Path:
+        """All figures in Prometheus' text form, written anew every second while it runs."""
+        return self.directory / "metrics.prom"
+
+    @property
     def recent(self) -> Path:
         """What the ways into fusion remember of the objects seen lately."""
         return self.directory / "recent"

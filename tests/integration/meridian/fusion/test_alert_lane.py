@@ -34,14 +34,6 @@ def room(servers: Servers) -> RoomAddress:
     return servers.fresh_room()
 
 
-@pytest.fixture
-def subscriber(tmp_path: Path) -> Iterator[Subscriber]:
-    subscriber = Subscriber(tmp_path / "book.db")
-    subscriber.start()
-    yield subscriber
-    subscriber.end()
-
-
 def required(spec: SinkSpec) -> SinkSpec:
     """The same lane alone in a pipeline, which must have a lane that is required."""
     return SinkSpec(spec.name, spec.sink, only=spec.only, columns=spec.columns, retry=spec.retry, breaker=spec.breaker)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,14 +21,6 @@ from meridian.fusion.subscriber.lane import alerts_to
 ROOT = Path(__file__).resolve().parents[4]
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.timeout(400)]
-
-
-@pytest.fixture
-def subscriber(tmp_path: Path) -> Iterator[Subscriber]:
-    subscriber = Subscriber(tmp_path / "book.db")
-    subscriber.start()
-    yield subscriber
-    subscriber.end()
 
 
 def killed_at(directory: Path, subscriber: Subscriber, step: Step, nth: int) -> None:
