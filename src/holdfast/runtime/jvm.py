@@ -22,7 +22,7 @@ _SETTINGS = ("-Xss8m", "-XX:+UseParallelGC")
 def java_options() -> str:
     """What the driver's JVM is started with."""
     archive = class_archive()
-    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off"] if archive and archive.exists() else []
+    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off,cds+dynamic=off"] if archive and archive.exists() else []
     return " ".join([*_SETTINGS, *shared])
 
 
@@ -35,7 +35,8 @@ def class_archive() -> Path | None:
 
     spark = Path(pyspark.__file__).parent
     modules = java.parents[1] / "lib" / "modules"
-    made_for = f"{java} {modules.stat().st_mtime_ns if modules.exists() else ''} {spark} {pyspark.__version__}"
+    stamps = [path.stat().st_mtime_ns for path in (modules, spark / "jars") if path.exists()]
+    made_for = f"{java} {spark} {pyspark.__version__} {stamps}"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "holdfast" / f"spark-{hashlib.sha256(made_for.encode()).hexdigest()[:16]}.jsa"
 

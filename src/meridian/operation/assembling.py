@@ -26,7 +26,6 @@ from meridian.fusion.windows import Windows
 from meridian.operation.catalog import digest_of, read_elements
 from meridian.operation.home import Home
 from meridian.orbit import Elements, Propagator
-from meridian.sensors.config import load as load_edge
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class FromHome:
         )
         correlator: Correlator[ConjunctionRisk] = Correlator(
             windows,
-            Watermarks({kind.prefix: LATENESS[kind.prefix] for kind in load_edge(home.edge_file).networks}),
+            Watermarks({kind.prefix: LATENESS[kind.prefix] for kind in home.networks()}),
             Evidence.nothing(COLUMNS),
             Astronomer(sky, document.fusion.threshold_km * 1000),
         )

@@ -12,6 +12,8 @@ from holdfast.model.errors import DocumentUnreadable
 from meridian import documents
 from meridian.documents import Section
 from meridian.orbit.sites import Site
+from meridian.sensors.config import load as load_edge
+from meridian.sensors.observation import SourceKind
 
 if TYPE_CHECKING:
     from holdfast import SinkSpec
@@ -126,6 +128,10 @@ class Home:
             return []
         token = None if named.token_file is None else _token(self.directory / named.token_file)
         return [alerts_to(named.url, deadline=named.timeout_ms / 1000, token=token)]
+
+    def networks(self) -> list[SourceKind]:
+        """The sensor networks that the edge takes from; all of them where no edge is declared."""
+        return load_edge(self.edge_file).networks if self.edge_file.exists() else list(SourceKind)
 
     def document(self) -> MeridianDocument:
         """The document, checked."""

@@ -28,7 +28,7 @@ def common_axes(first: Floats, second: Floats) -> Floats:
     normals = [np.cross(state[:3], state[3:]) for state in (first, second)]
     units = [normal / np.linalg.norm(normal) for normal in normals]
     pole = units[0] + units[1]
-    if np.linalg.norm(pole) < 0.1:
+    if np.linalg.norm(pole) < 1e-6:
         pole = first[:3]
     z = pole / np.linalg.norm(pole)
     x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])

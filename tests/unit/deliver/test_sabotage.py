@@ -106,6 +106,10 @@ BUGS: list[Plant] = [
 ]
 
 
+PLAYS = 5
+"""What a bug does wrong may need one thread to be ahead of another, and on a busy machine it is not in every play."""
+
+
 def the_matrix_notices() -> bool:
     for occurrence in (1, 2, 3, 4, 6):
         for step in STEPS:
@@ -120,7 +124,7 @@ def the_matrix_notices() -> bool:
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
 def test_the_crash_matrix_notices(bug: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
-    assert the_matrix_notices()
+    assert any(the_matrix_notices() for _ in range(PLAYS))
 
 
 @pytest.mark.req("D1")

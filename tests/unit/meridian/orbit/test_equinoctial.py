@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from meridian.orbit.equinoctial import EARTH_MU, common_axes, from_cartesian, to_cartesian, with_jacobian
@@ -56,6 +56,7 @@ def test_the_derivatives_are_those_of_the_state() -> None:
 
 @settings(deadline=None)
 @given(st.floats(0.0, 3.1), st.floats(0.0, 3.1), angles)
+@example(one=3.0625, other=0.0, anomaly=-1.0)
 def test_in_common_axes_no_orbit_is_retrograde(one: float, other: float, anomaly: float) -> None:
     first, second = tilted(one, 0.1, anomaly), tilted(other, 0.1, 0.3)
     pole = common_axes(first, second)[2]
