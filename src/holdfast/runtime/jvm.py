@@ -22,7 +22,9 @@ _SETTINGS = ("-Xss8m", "-XX:+UseParallelGC")
 def java_options() -> str:
     """What the driver's JVM is started with."""
     archive = class_archive()
-    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off,cds+dynamic=off"] if archive and archive.exists() else []
+    shared = (
+        [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off,cds+dynamic=off"] if archive and archive.exists() else []
+    )
     return " ".join([*_SETTINGS, *shared])
 
 
