@@ -32,6 +32,17 @@ print(json.dumps(said))
 print("a word", file=sys.stderr)
 sys.exit(3)
 """
+SETTLING = """
+import gc, json, weakref
+class Knot:
+    def __init__(self): self.itself = self
+kept = [Knot()]
+watched = len(gc.get_objects())
+gc.collect()
+gone = weakref.ref(Knot())
+gc.collect()
+print(json.dumps({"before": watched, "after": len(gc.get_objects()), "is_gone": gone() is None}))
+"""
 WAITING = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: (print("told to end", flush=True), os._exit(7)))
@@ -59,6 +70,7 @@ def nursery() -> Iterator[subprocess.Popen[bytes]]:
 def start(tmp_path: Path, nursery: subprocess.Popen[bytes]) -> Iterator[Start]:
     """Starts a worker, as Spark would."""
     (tmp_path / "telling.py").write_text(TELLING)
+    (tmp_path / "settling.py").write_text(SETTLING)
     (tmp_path / "waiting.py").write_text(WAITING)
     started: list[subprocess.Popen[str]] = []
 
@@ -129,6 +141,16 @@ def test_it_is_like_one_that_was_started(start: Start, nursery: subprocess.Popen
     assert forked.pop("parent") == nursery.pid
     del plain["parent"]
     assert (forked, error, code) == (plain, plain_error, plain_code)
+
+
+def test_a_collection_leaves_out_what_a_worker_holds_and_finds_what_it_let_go(start: Start) -> None:
+    """Spark has a worker collect its garbage after every task."""
+    forked, _, _ = told(start("-m", "settling"))
+    plain, _, _ = told(start("-m", "settling", program=sys.executable))
+    assert forked["before"] < plain["before"], "though it has imported pyspark"
+    assert forked["after"] < forked["before"] / 10
+    assert forked["is_gone"]
+    assert plain["is_gone"]
 
 
 def test_a_module_that_the_nursery_has_imported_is_run_without_a_word(start: Start) -> None:

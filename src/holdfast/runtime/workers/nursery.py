@@ -10,6 +10,7 @@ when the stand-in is gone without a word.
 from __future__ import annotations
 
 import array
+import gc
 import json
 import os
 import runpy
@@ -31,6 +32,9 @@ PRELOADED = (
     "holdfast.log.datasource",
     "holdfast.runtime.evaluation",
 )
+_SETTLING = 10
+"""Collections after which a worker has imported what it needs."""
+_OLDEST = 2
 _PATIENCE = 10.0
 """Seconds that a stand-in may take to say what it wants."""
 
@@ -187,6 +191,27 @@ def _exit_code(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
+class Settling:
+    """Keeps what a worker has come to hold out of later collections: modules, and what is made once and kept.
+
+    Spark's worker collects garbage after every task, and with the modules that it needs that takes 60 ms. What survives
+    the first few of these collections is there to stay; what comes later is collected as ever.
+    """
+
+    def __init__(self) -> None:
+        self._left = 0
+
+    def begin(self) -> None:
+        """In a process that is new."""
+        self._left = _SETTLING
+
+    def __call__(self, phase: str, about: dict[str, int]) -> None:
+        """Called by the collector."""
+        if self._left and phase == "stop" and about["generation"] == _OLDEST:
+            self._left -= 1
+            gc.freeze()
+
+
 def _draw_anew() -> None:
     """Forked processes do not share their random numbers."""
     if "numpy.random" in sys.modules:
@@ -198,5 +223,8 @@ if __name__ == "__main__":
     nursery = Nursery(sys.argv[1])
     for module in PRELOADED:
         import_module(module)
+    gc.freeze()
+    gc.callbacks.append(settling := Settling())
     os.register_at_fork(after_in_child=_draw_anew)
+    os.register_at_fork(after_in_child=settling.begin)
     nursery.serve()
