@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -20,18 +21,15 @@ if TYPE_CHECKING:
     from holdfast.log.reader import InboxReader
 
 
-class Slices(InputPartition):
+@dataclass(frozen=True, slots=True)
+class Slice:
     """Consecutive chunks of one inbox, of which the events after `after` up to `upto` are wanted, but for a few."""
 
-    def __init__(
-        self, directory: str, chunks: Sequence[Chunk], after: int, upto: int, skipped: Sequence[int] = ()
-    ) -> None:
-        super().__init__(None)
-        self.directory = directory
-        self.chunks = tuple(chunks)
-        self.after = after
-        self.upto = upto
-        self.skipped = tuple(skipped)
+    directory: str
+    chunks: Sequence[Chunk]
+    after: int
+    upto: int
+    skipped: Sequence[int] = ()
 
     def read(self) -> Iterator[pa.RecordBatch]:
         """The events."""
@@ -40,31 +38,48 @@ class Slices(InputPartition):
             yield as_captured(_without(events, self.skipped))
 
 
+class Slices(InputPartition):
+    """What one task reads, one slice behind the other: a task costs more than the few events of a quiet inbox."""
+
+    def __init__(self, slices: Iterable[Slice] = ()) -> None:
+        super().__init__(None)
+        self.slices = tuple(slices)
+
+    def read(self) -> Iterator[pa.RecordBatch]:
+        """The events."""
+        for each in self.slices:
+            yield from each.read()
+
+
 def sliced(
     inboxes: Mapping[str, InboxReader], ranges: Iterable[Range], *, partition_bytes: int, max_partitions: int
 ) -> list[Slices]:
-    """As few partitions as the size needs, each of one inbox in the order of its events, without what is skipped."""
-    found = [(inboxes[each.inbox], each, inboxes[each.inbox].chunks(each.after, each.upto)) for each in ranges]
-    total = sum(chunk.length for *_, chunks in found for chunk in chunks)
-    tasks = max(1, min(max_partitions, -(-total // partition_bytes)))
-    goal = -(-total // tasks)
+    """As few partitions as the size needs, inbox by inbox in the order of their events, without what is skipped."""
+    found = [(each, chunk) for each in ranges for chunk in inboxes[each.inbox].chunks(each.after, each.upto)]
+    total = sum(chunk.length for _, chunk in found)
+    goal = -(-total // max(1, min(max_partitions, -(-total // partition_bytes))))
     return [
-        Slices(str(inbox.directory), group, each.after, each.upto, _within(group, inbox.skipped(each.after, each.upto)))
-        for inbox, each, chunks in found
-        for group in grouped(chunks, goal)
+        Slices(
+            _slice(inboxes[each.inbox], each, [chunk for _, chunk in of_inbox])
+            for each, of_inbox in groupby(part, key=itemgetter(0))
+        )
+        for part in grouped(found, goal)
     ]
 
 
-def _within(chunks: Sequence[Chunk], seqs: Sequence[int]) -> list[int]:
-    return [seq for seq in seqs if chunks[0].first_seq <= seq <= chunks[-1].last_seq]
+def _slice(inbox: InboxReader, wanted: Range, chunks: Sequence[Chunk]) -> Slice:
+    skipped = [
+        seq for seq in inbox.skipped(wanted.after, wanted.upto) if chunks[0].first_seq <= seq <= chunks[-1].last_seq
+    ]
+    return Slice(str(inbox.directory), tuple(chunks), wanted.after, wanted.upto, tuple(skipped))
 
 
-def grouped(chunks: Sequence[Chunk], goal: int) -> Iterator[list[Chunk]]:
+def grouped(chunks: Sequence[tuple[Range, Chunk]], goal: int) -> Iterator[list[tuple[Range, Chunk]]]:
     """Consecutive chunks in groups of about `goal` bytes, and no more groups than of that size would hold them all."""
-    ends = accumulate(chunk.length for chunk in chunks)
-    placed = [(int((end - chunk.length / 2) // goal), chunk) for chunk, end in zip(chunks, ends, strict=True)]
+    ends = accumulate(chunk.length for _, chunk in chunks)
+    placed = [(int((end - each[1].length / 2) // goal), each) for each, end in zip(chunks, ends, strict=True)]
     for _, group in groupby(placed, key=itemgetter(0)):
-        yield [chunk for _, chunk in group]
+        yield [each for _, each in group]
 
 
 def _without(events: pa.RecordBatch, skipped: Sequence[int]) -> pa.RecordBatch:

@@ -154,6 +154,27 @@ def test_few_events_are_one_partition_and_many_are_as_many_as_there_are_cores(
     assert seqs(many, {}, end) == list(range(1, 2001))
 
 
+def test_quiet_inboxes_are_read_by_one_task(
+    inbox_of: Callable[..., Inbox], reader_of: Callable[..., InboxesReader]
+) -> None:
+    inboxes = [inbox_of(name, count) for name, count in (("one", 30), ("two", 20), ("three", 10))]
+    reader, end = reader_of(*inboxes), {inbox.uuid: inbox.end() for inbox in inboxes}
+    assert len(reader.partitions({}, end)) == 1
+    assert seqs(reader, {}, end) == [*range(1, 31), *range(1, 21), *range(1, 11)]
+
+
+def test_tasks_share_what_several_inboxes_have_and_none_is_read_twice(
+    inbox_of: Callable[..., Inbox], reader_of: Callable[..., InboxesReader]
+) -> None:
+    inboxes = [inbox_of(name, 300, chunk=50) for name in ("one", "two", "three")]
+    reader, end = reader_of(*inboxes, partition_bytes=1000), {inbox.uuid: 300 for inbox in inboxes}
+    inboxes[1].skip([7, 299], reason="a test")
+    first, second = (len({each.directory for each in part.slices}) for part in reader.partitions({}, end))
+    assert (first, second) == (2, 2), "the second inbox is cut in two"
+    wanted = [number for number in range(1, 301) if number not in (7, 299)]
+    assert seqs(reader, {}, end) == [*range(1, 301), *wanted, *range(1, 301)]
+
+
 def test_an_inbox_that_was_made_anew_is_refused(
     inbox_of: Callable[..., Inbox], reader_of: Callable[..., InboxesReader]
 ) -> None:
