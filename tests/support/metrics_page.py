@@ -6,7 +6,9 @@ from pathlib import Path
 
 from holdfast.control.latency import Latency
 from holdfast.control.metrics import METRICS, Metric
+from holdfast.control.snapshot import SparkView
 from holdfast.control.status import status_of
+from holdfast.runtime.timing import BatchTime, Timing
 from tests.support.snapshots import at, lane, source
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
@@ -27,6 +29,7 @@ ALARMED = at(
     0,
     sources=source(event_lag=0.1),
     lanes=lane(state="frozen", latency=Latency(1, 0.1, 0.1, 0.1), event_lag=0.1),
+    spark=SparkView(True, 4, 0, 0, starts={"fresh": 1}, timing=Timing().after(BatchTime(4, {"addBatch": 1.0}, 0.1))),
 )
 """Something of everything there is to measure."""
 
@@ -38,7 +41,7 @@ def metrics_page() -> str:
 
 
 def _labels(metric: Metric) -> str:
-    labels, _ = next(iter(metric.samples(status_of([ALARMED]))))
+    labels, *_ = next(iter(metric.samples(status_of([ALARMED]))))
     return ", ".join(f"`{name}`" for name in labels)
 
 

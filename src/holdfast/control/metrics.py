@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.control.prometheus import Family, Sample, rendered
+from holdfast.control.prometheus import Family, Sample, histogram, rendered
+from holdfast.model.histogram import COARSE_BOUNDS
 
 if TYPE_CHECKING:
     from holdfast.control.snapshot import LaneView, SourceView
     from holdfast.control.status import Status
 
 _Labels = dict[str, str]
-_Samples = Iterator[tuple[_Labels, float]]
+_Samples = Iterator[Sample] | Iterator[tuple[_Labels, float]]
 
 
 class Metric(NamedTuple):
@@ -20,7 +21,7 @@ class Metric(NamedTuple):
 
     name: str
     kind: str
-    """`gauge` or `counter`."""
+    """`gauge`, `counter` or `histogram`."""
     about: str
     samples: Callable[[Status], _Samples]
 
@@ -32,8 +33,13 @@ def exposition(status: Status) -> str:
 
 def _family(metric: Metric, status: Status) -> Family:
     pipeline = {"pipeline": status.snapshot.pipeline}
-    samples = (Sample({**pipeline, **labels}, value) for labels, value in metric.samples(status))
-    return Family(metric.name, metric.kind, metric.about, samples)
+    samples = (Sample(*each) for each in metric.samples(status))
+    return Family(
+        metric.name,
+        metric.kind,
+        metric.about,
+        (each._replace(labels={**pipeline, **each.labels}) for each in samples),
+    )
 
 
 def _one(of: Callable[[Status], float]) -> Callable[[Status], _Samples]:
@@ -74,6 +80,21 @@ def _latencies(status: Status) -> _Samples:
         if lane.latency.batches:
             for quantile, seconds in (("0.5", lane.latency.p50), ("0.99", lane.latency.p99), ("1", lane.latency.worst)):
                 yield {"sink": lane.name, "quantile": quantile}, seconds
+
+
+def _phases(status: Status) -> _Samples:
+    for phase, seconds in status.snapshot.spark.timing.phases.items():
+        yield {"phase": phase}, seconds
+
+
+def _states(status: Status) -> _Samples:
+    timing = status.snapshot.spark.timing
+    return histogram({}, COARSE_BOUNDS, timing.state_counts, timing.state_seconds)
+
+
+def _starts(status: Status) -> _Samples:
+    for path, count in status.snapshot.spark.starts.items():
+        yield {"path": path}, count
 
 
 METRICS = (
@@ -143,5 +164,14 @@ METRICS = (
     Metric(
         "holdfast_query_replays", "counter", "Batches that were run again.", _one(lambda s: s.snapshot.spark.replays)
     ),
+    Metric("holdfast_query_starts", "counter", "Starts of the query, by where it began.", _starts),
+    Metric(
+        "holdfast_query_batches",
+        "counter",
+        "Batches that the query has run.",
+        _one(lambda s: s.snapshot.spark.timing.batches),
+    ),
+    Metric("holdfast_query_seconds", "counter", "What they took, by phase; `triggerExecution` is all of it.", _phases),
+    Metric("holdfast_query_state_commit_seconds", "histogram", "Of that, what it took to make state durable.", _states),
 )
 """Every metric there is."""

@@ -121,7 +121,12 @@ class Observer:
             trouble=status.delivery.trouble,
             sources=tuple(self._source(capture, status, newest, now) for capture in status.captures),
             spark=SparkView(
-                status.spark.active, status.spark.batch_id, status.spark.restarts, len(status.spark.replays)
+                active=status.spark.active,
+                batch_id=status.spark.batch_id,
+                restarts=status.spark.restarts,
+                replays=len(status.spark.replays),
+                starts=status.spark.starts,
+                timing=status.spark.timing,
             ),
             outbox=OutboxView(
                 status.delivery.newest,

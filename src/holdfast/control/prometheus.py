@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 Labels = Mapping[str, str]
@@ -27,6 +28,19 @@ class Family(NamedTuple):
     """`gauge`, `counter` or `histogram`."""
     about: str
     samples: Iterable[Sample]
+
+
+def histogram(labels: Labels, bounds: Sequence[float], counts: Sequence[int], total: float | None) -> Iterator[Sample]:
+    """The samples of a histogram, cumulative as Prometheus wants it.
+
+    :param counts: one for each bound, and one for what is above the last.
+    :param total: of all that was counted; left out when nobody knows it.
+    """
+    for bound, count in zip([*(f"{bound:g}" for bound in bounds), "+Inf"], accumulate(counts), strict=True):
+        yield Sample({**labels, "le": bound}, count, "_bucket")
+    if total is not None:
+        yield Sample(labels, total, "_sum")
+    yield Sample(labels, sum(counts), "_count")
 
 
 def rendered(families: Iterable[Family]) -> str:

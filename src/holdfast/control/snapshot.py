@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from holdfast.control.latency import Latency
+from holdfast.runtime.timing import Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,10 @@ class SparkView:
     batch_id: int | None
     restarts: int
     replays: int
+    starts: Mapping[str, int] = field(default_factory=dict)
+    """How often it was started by this process, by where it began: `fresh`, or from its `local` checkpoint."""
+    timing: Timing = field(default_factory=Timing)
+    """What its batches took in this process."""
 
 
 @dataclass(frozen=True, slots=True)

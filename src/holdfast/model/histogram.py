@@ -15,6 +15,9 @@ SMALLEST = 1e-6
 BOUNDS = tuple(SMALLEST * 2 ** (step / 4) for step in range(129))
 """The upper bound of each bucket in seconds; one more bucket takes everything above the last."""
 
+COARSE_BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Bounds for what is told to metrics systems, which take every bucket for a series of its own."""
+
 
 class DurationHistogram:
     """Counts durations in seconds."""

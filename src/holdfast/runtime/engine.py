@@ -208,6 +208,8 @@ class Engine:
                 restarts=self._supervisor.restarts,
                 replays=self.replays,
                 isolating=self._supervisor.isolating,
+                starts=dict(self._supervisor.starts),
+                timing=self._supervisor.timing,
             ),
             delivery=self.delivery.status(),
             dead_letters=self.ground.dead_letters.status(),

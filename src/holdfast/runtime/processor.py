@@ -7,13 +7,14 @@ import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from holdfast.log.datasource import SOURCE_NAME, Reading
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.process.steps import Step, applied
 from holdfast.runtime.evaluation import PartWriter, Reported, evaluated, warm_up
 from holdfast.runtime.publisher import Evaluation, Keep, Publisher
+from holdfast.runtime.timing import BatchTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.process.guarding import FailedRow
 
 log = logging.getLogger("holdfast")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,9 @@ class Processor(Protocol):
     def failure(self) -> BaseException | None:
         """Why it ended, if it ended by itself."""
 
+    def took(self) -> Sequence[BatchTime]:
+        """What the batches took that ended since it was last asked, in order."""
+
     def stop(self) -> None:
         """Let the running batch finish, then end. Stopping twice is fine."""
 
@@ -81,6 +86,8 @@ class SparkProcessor:
         self._hook = hook
         self._query: StreamingQuery | None = None
         self._callback_error: BaseException | None = None
+        self._timed = -1
+        """The newest batch whose time was told."""
 
     def start(self, work: Work, publisher: Callable[[str, bool], Publisher]) -> None:
         """Start the query. It goes on from its checkpoint, or from the start of the reading."""
@@ -113,6 +120,15 @@ class SparkProcessor:
     def is_active(self) -> bool:
         """Whether the query still runs; not in a JVM that does not answer any more."""
         return self._query is not None and _asked(lambda query: bool(query.isActive), self._query, gone=False)
+
+    def took(self) -> Sequence[BatchTime]:
+        """What Spark tells of the batches that ended since; of the last hundred, when nobody asked for longer."""
+        if self._query is None:
+            return []
+        nothing: list[BatchTime] = []
+        found = _asked(lambda query: list(_times_since(self._timed, query)), self._query, gone=nothing)
+        self._timed = max((each.batch_id for each in found), default=self._timed)
+        return found[::-1]
 
     def is_idle(self) -> bool:
         """Whether the query waits for data, or is over."""
@@ -158,7 +174,24 @@ class SparkProcessor:
         return replace(evaluated(batch, writer), failed=reported.taken())
 
 
-def _asked(question: Callable[[StreamingQuery], bool], query: StreamingQuery, *, gone: bool) -> bool:
+def _times_since(batch_id: int, query: StreamingQuery) -> Iterator[BatchTime]:
+    """Of the batches behind one, the newest first. Spark also tells of times at which there was no batch to run."""
+    told = query._jsq.recentProgress()  # noqa: SLF001 (the Python face reads the texts of all hundred)
+    for number in range(len(told) - 1, -1, -1):
+        progress = json.loads(told[number].json())
+        if progress["batchId"] <= batch_id:
+            return
+        if "addBatch" in progress["durationMs"]:
+            yield _time_of(progress)
+
+
+def _time_of(progress: dict[str, Any]) -> BatchTime:
+    state = [operator["commitTimeMs"] / 1000 for operator in progress["stateOperators"]]
+    phases = {name: milliseconds / 1000 for name, milliseconds in progress["durationMs"].items()}
+    return BatchTime(progress["batchId"], phases, state=sum(state) if state else None)
+
+
+def _asked(question: Callable[[StreamingQuery], T], query: StreamingQuery, *, gone: T) -> T:
     """What the JVM answers about a query; what it means when it is gone, as after a signal to the whole group."""
     from py4j.protocol import Py4JError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holdfast.log import DeadLetterStatus
     from holdfast.runtime.isolation import Isolating
     from holdfast.runtime.publisher import Replay
+    from holdfast.runtime.timing import Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,10 @@ class SparkStatus:
     """Batches that Spark ran again, newest last."""
     isolating: Isolating | None
     """The search for rows that make a batch fail, while there is one."""
+    starts: Mapping[str, int]
+    """How often the query was started in this process, by where it began: `fresh`, or from its `local` checkpoint."""
+    timing: Timing
+    """What the batches of this process took."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ from holdfast.runtime.processor import Processor, Work
 from holdfast.runtime.publisher import Publisher, Replay, Replayed
 from holdfast.runtime.records import HISTORY
 from holdfast.runtime.restarts import History
+from holdfast.runtime.timing import Timing
 from holdfast.runtime.undertaker import Undertaker
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("holdfast")
 
 _TICK = 0.05
+_TICKS_A_NOTE = 20
 _REPLAYS_TOLD = 100
 _WAITS_FOR_ROOM = (LogFull, LogReadOnly, StoreFull, StoreReadOnly, DeadLettersFull)
 """What is no fault of a query, and passes when the disk, or the dead letters, have room again."""
@@ -84,6 +87,10 @@ class Supervisor:
         self._replays: list[Replay] = []
         self.restarts = 0
         """How often the query was started again."""
+        self.starts = Counter[str]()
+        """How often the query was started at all, by where it began."""
+        self.timing = Timing()
+        """What the batches took that have ended."""
         self._thread = threading.Thread(target=self._run, name=f"process-{plan.name}", daemon=True)
 
     def start(self) -> None:
@@ -143,10 +150,11 @@ class Supervisor:
             processor = self._brought_up()
             if processor is None:
                 return None
+            begins = "fresh" if self._ground.checkpoint.newest_finished() is None else "local"
             processor.start(self._work(), self._new_publisher)
+            self.starts[begins] += 1
             self._processor = processor
-            while processor.is_active() and not self._stopping.wait(_TICK):
-                pass
+            self._watch(processor)
             if self._stopping.is_set():
                 processor.stop()
                 return None
@@ -155,6 +163,15 @@ class Supervisor:
             )
         except Exception as error:
             return error
+
+    def _watch(self, processor: Processor) -> None:
+        """Until the query has ended, or is to end; what its batches took is noted meanwhile."""
+        ticks = 0
+        while processor.is_active() and not self._stopping.wait(_TICK):
+            ticks += 1
+            if ticks % _TICKS_A_NOTE == 0:
+                for batch in processor.took():
+                    self.timing = self.timing.after(batch)
 
     def _brought_up(self) -> Processor | None:
         """What runs the query; None when nobody waits for it any more."""

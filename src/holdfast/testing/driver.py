@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -27,6 +28,7 @@ from holdfast.process.functions import Guarded
 from holdfast.process.guarding import FailedRow
 from holdfast.runtime.publisher import Evaluation, Keep
 from holdfast.runtime.spark_checkpoint import Plan, SparkCheckpoint
+from holdfast.runtime.timing import BatchTime
 
 if TYPE_CHECKING:
     from holdfast.log.slices import Slices
@@ -68,6 +70,7 @@ class LocalProcessor:
         self._failure: BaseException | None = None
         self._idle = False
         self._thread: threading.Thread | None = None
+        self._times: deque[BatchTime] = deque(maxlen=100)
 
     def start(self, work: Work, publisher: Callable[[str, bool], Publisher]) -> None:
         """Go on from the books."""
@@ -84,6 +87,10 @@ class LocalProcessor:
     def is_idle(self) -> bool:
         """Whether no batch is being run."""
         return self._idle
+
+    def took(self) -> Sequence[BatchTime]:
+        """What the batches took that ended since."""
+        return [self._times.popleft() for _ in range(len(self._times))]
 
     def failure(self) -> BaseException | None:
         """Why it ended."""
@@ -131,10 +138,11 @@ class LocalProcessor:
         self._run(reader, plan)
 
     def _run(self, reader: InboxesReader, plan: Plan) -> None:
-        self._idle = False
+        self._idle, began = False, self._monotonic()
         partitions = reader.partitions(dict(plan.starts), dict(plan.ends))
         self._publisher.run(plan.batch_id, lambda keep: self._evaluate(plan.batch_id, reader, partitions, keep))
         self._books.write_finished(plan.batch_id)
+        self._times.append(BatchTime(plan.batch_id, {"run": self._monotonic() - began}, state=None))
 
     def _evaluate(self, batch_id: int, reader: InboxesReader, partitions: Sequence[Slices], keep: Keep) -> Evaluation:
         failed: list[FailedRow] = []

@@ -50,6 +50,7 @@ def test_a_processor_that_crashes_is_started_again_and_counted_and_nothing_is_lo
     with started(whole, processor=lambda: LocalProcessor(steps)):
         finish(whole)
     assert whole.status().spark.restarts == times
+    assert whole.status().spark.starts == {"fresh": times + 1}, "no batch was ever finished before"
     assert table_numbers(tmp_path / "sink.db") == passed(EVENTS)
 
 

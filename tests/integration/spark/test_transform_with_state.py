@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.engine_pipelines import started, wait_until
 from tests.support.servers import missing
 from tests.support.spark_pipelines import run, totals, totals_in
 from tests.support.spark_state import pipeline
@@ -63,6 +64,18 @@ def test_a_batch_whose_commit_is_gone_counts_nothing_twice(tmp_path: Path) -> No
     finish(again)
     assert verdicts(again) == [Replayed.EQUAL]
     assert totals_in(tmp_path) == totals(2 * EVENTS)
+    assert again.status().spark.starts == {"local": 1}
+
+
+@pytest.mark.req("CKP-05")
+def test_how_long_batches_took_to_make_their_state_durable_is_told(tmp_path: Path) -> None:
+    whole = pipeline(tmp_path, events=EVENTS)
+    with started(whole, processor=None):
+        wait_until(lambda: whole.status().spark.timing.batches == 2, "both batches are timed", within=200)
+        status = whole.status().spark
+    assert status.starts == {"fresh": 1}
+    assert sum(status.timing.state_counts) == 2
+    assert 0 < status.timing.state_seconds < status.timing.phases["addBatch"] < status.timing.phases["triggerExecution"]
 
 
 @pytest.mark.req("X22", "X10")
