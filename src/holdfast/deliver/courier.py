@@ -53,9 +53,13 @@ class Courier:
             else:
                 return
 
+    def give_up(self, job: Job, rows: Parcel, reason: Reason) -> None:
+        """Record these rows in the dead letters, because every attempt that they had has failed."""
+        self._record(job, rows, dict.fromkeys(rows.ordinals.to_pylist(), reason), attempts=job.tries.failed)
+
     def reject(self, job: Job, rows: Parcel, reason: Reason) -> None:
-        """Record these rows in the dead letters, all for one reason, before anything else is done."""
-        self._record(job, rows, dict.fromkeys(rows.ordinals.to_pylist(), reason))
+        """Record these rows in the dead letters, because this attempt was refused for their sake."""
+        self._record(job, rows, dict.fromkeys(rows.ordinals.to_pylist(), reason), attempts=job.tries.failed + 1)
 
     def _is_needed(self, job: Job) -> bool:
         """A batch of which nothing is left goes only to a sink that must move its cursor over it."""
@@ -129,7 +133,8 @@ class Courier:
         job.searched()
         culprits = job.owed.at(unit for unit, _ in found.refused)
         reasons = (reason for unit, reason in found.refused for _ in unit)
-        self._record(job, culprits, dict(zip(culprits.ordinals.to_pylist(), reasons, strict=True)))
+        by_row = dict(zip(culprits.ordinals.to_pylist(), reasons, strict=True))
+        self._record(job, culprits, by_row, attempts=job.tries.failed + 1)
 
     def _see_that_rows_can_be_blamed(self, job: Job, error: Exception) -> None:
         if not len(job.owed):
@@ -153,10 +158,10 @@ class Courier:
             return reason_of(error)
         return None
 
-    def _record(self, job: Job, rows: Parcel, reasons: Mapping[int, Reason]) -> None:
+    def _record(self, job: Job, rows: Parcel, reasons: Mapping[int, Reason], *, attempts: int) -> None:
         if not reasons:
             return
-        lane, attempts = self._lane, job.tries.failed + 1
+        lane = self._lane
         refused = lane.patiently(
             lambda: lane.dead_letters.record(job.oseq, rows, reasons, attempts=attempts),
             judge=classify_durable,

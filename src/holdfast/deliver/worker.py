@@ -84,7 +84,7 @@ class Worker:
             self._fail(job, attempt)
             return self._taking.again(job, pause=job.tries.pause)
         if lane.spec.on_exhausted is OnExhausted.DEAD_LETTER and not job.in_doubt:
-            self._courier.reject(job, job.undelivered, reason_of(error))
+            self._courier.give_up(job, job.undelivered, reason_of(error))
             if not lane.keeps_cursor and job.rejected:
                 self._resolve_without_sink(job, attempt)
                 return None
