@@ -9,9 +9,8 @@ from typing import Any
 
 from meridian.fusion.geometry import collision
 from meridian.fusion.life import Passage, Stage
-from meridian.hosting.demonstration import RADARS, TELESCOPES
+from meridian.hosting import demonstration
 from meridian.orbit.elements import Elements
-from meridian.orbit.sites import Site
 from meridian.orbit.time import parse_ccsds
 from meridian.service.delays import Delay, Spread
 from meridian.service.seen import EdgeSeen, PipelineSeen, SensorSeen, SinkSeen
@@ -255,7 +254,7 @@ def elements(number: int = 0, **changed: Any) -> Elements:
     return replace(made, **changed)
 
 
-SITES = tuple(Site(name, *place) for name, place in {**RADARS, **TELESCOPES}.items())
+SITES = tuple(replace(site, name=name) for name, site in demonstration.SITES.items())
 CATALOG = (
     elements(),
     elements(24, inclination_deg=98.0, mean_anomaly_deg=40.02),

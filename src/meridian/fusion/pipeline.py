@@ -12,7 +12,7 @@ from meridian.fusion.keys import keyed
 from meridian.fusion.outputs import ALERTS, OUTPUTS, WORDS, Output, place
 from meridian.fusion.spark import Assembly, fusing
 
-BATCHES = BatchLimits(max_events=200_000, max_bytes=256 << 20, max_wait=timedelta(milliseconds=200))
+BATCHES = BatchLimits(max_events=200_000, max_bytes=256 << 20, max_wait=timedelta(milliseconds=20))
 SPARK = SparkSettings(
     master="local[2]",
     conf={

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -144,6 +145,19 @@ def heard_in(seen: ObservationColumns) -> dict[str, Heard]:
     return heard
 
 
+@dataclass(frozen=True)
+class _Left:
+    """The state that a worker left behind, and the token that was written beside it."""
+
+    assembly: Assembly
+    token: str
+    state: Fusion
+
+
+_left: list[_Left] = []
+"""The newest of this worker. A batch that finds its token in Spark's state need not read that state."""
+
+
 class _Correlating(StatefulProcessor):
     """Runs where the state is."""
 
@@ -151,14 +165,13 @@ class _Correlating(StatefulProcessor):
         self._assembly = assembly
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._state = handle.getValueState("correlator", "content BINARY")
+        self._content = handle.getValueState("correlator", "content BINARY")
+        self._token = handle.getValueState("token", "token STRING")
 
     def handleInputRows(  # noqa: N802 (Spark's name)
         self, key: object, rows: Iterator[pd.DataFrame], timers: object
     ) -> Iterator[pd.DataFrame]:
-        parts = parts_of(self._assembly)
-        kept = self._state.get() if self._state.exists() else None
-        state = parts.before_anything if kept is None else restored(bytes(kept[0]), parts.before_anything)
+        parts, state = parts_of(self._assembly), self._before()
         seen = Seen()
         for some in rows:
             for parcel in some["parcel"]:
@@ -168,9 +181,24 @@ class _Correlating(StatefulProcessor):
             mark = state.correlator.watermarks.all
             _LOG.warning("too late for every window: %d observations, watermark %s", news.counts.dropped, mark)
         content = saved(state)
-        self._state.update((content,))
+        self._leave(state, content)
         for output, table in parts.rows.of(state, news, seen.figures, state_bytes=len(content)):
             yield pd.DataFrame({"route": [output.route], "content": [folded(table)]})
+
+    def _before(self) -> Fusion:
+        """The state as Spark has it; of a batch that Spark runs again that is an older one than this worker left."""
+        token, nothing = self._token.get(), parts_of(self._assembly).before_anything
+        for left in _left:
+            if token is not None and (left.assembly, left.token) == (self._assembly, token[0]):
+                return left.state
+        content = self._content.get()
+        return nothing if content is None else restored(bytes(content[0]), nothing)
+
+    def _leave(self, state: Fusion, content: bytes) -> None:
+        token = uuid4().hex
+        self._content.update((content,))
+        self._token.update((token,))
+        _left[:] = [_Left(self._assembly, token, state)]
 
     def close(self) -> None:
         """Nothing is held."""

@@ -50,6 +50,11 @@ class Child:
         return self._keeper.is_alive()
 
     @property
+    def pid(self) -> int | None:
+        """Of the process that runs, or ran last."""
+        return None if self._process is None else self._process.pid
+
+    @property
     def last_line(self) -> str:
         """What it said last."""
         lines = self.log.read_text(errors="replace").splitlines()

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from random import Random
 
 from meridian.operation.catalog import write_elements
 from meridian.operation.home import Home
 from meridian.orbit import Elements
+from meridian.orbit.sites import Site
+from meridian.sensors.simulate import RADARS, TELESCOPES
 
-RADARS = {
-    "radar-1": (-7.97, -14.40, 30.0),
-    "radar-2": (9.40, 167.48, 10.0),
-    "radar-3": (60.30, -1.30, 60.0),
-    "radar-4": (64.29, -149.19, 210.0),
-    "radar-5": (-35.34, 148.98, 660.0),
-    "radar-6": (5.25, -52.93, 10.0),
-    "radar-7": (-25.89, 27.69, 1400.0),
-    "radar-8": (35.34, 33.23, 150.0),
-    "radar-9": (13.00, 77.60, 900.0),
-    "radar-10": (36.90, 138.50, 1300.0),
-    "radar-11": (-45.04, 169.68, 370.0),
-    "radar-12": (-53.80, -67.75, 20.0),
-    "radar-13": (21.57, -158.27, 300.0),
-    "radar-14": (78.23, 15.40, 450.0),
+_MORE_RADARS = (
+    Site("poker flat", 64.29, -149.19, 210.0),
+    Site("tidbinbilla", -35.34, 148.98, 660.0),
+    Site("kourou", 5.25, -52.93, 10.0),
+    Site("hartebeesthoek", -25.89, 27.69, 1400.0),
+    Site("cyprus", 35.34, 33.23, 150.0),
+    Site("bangalore", 13.00, 77.60, 900.0),
+    Site("nagano", 36.90, 138.50, 1300.0),
+    Site("otago", -45.04, 169.68, 370.0),
+    Site("tierra del fuego", -53.80, -67.75, 20.0),
+    Site("oahu", 21.57, -158.27, 300.0),
+    Site("svalbard", 78.23, 15.40, 450.0),
+)
+SITES: Mapping[str, Site] = {
+    **{f"radar-{number}": site for number, site in enumerate((*RADARS.values(), *_MORE_RADARS), start=1)},
+    **{f"optical-{name}": site for name, site in TELESCOPES.items()},
 }
-"""Latitude and longitude in degrees, height in metres."""
-TELESCOPES = {"optical-maui": (20.71, -156.26, 3050.0), "optical-tenerife": (28.30, -16.51, 2390.0)}
+"""Who looks at the sky, by the names that the edge gives them."""
 OURS = 24
 """So many satellites are ours; they send beacons."""
 OTHERS = 276
@@ -95,8 +97,9 @@ def _elsewhere(catalog: list[Elements], random: Random) -> Iterator[Elements]:
 
 def _document() -> str:
     sites = "".join(
-        f"\n[sites.{name}]\nlatitude_deg = {latitude}\nlongitude_deg = {longitude}\nheight_m = {height}\n"
-        for name, (latitude, longitude, height) in {**RADARS, **TELESCOPES}.items()
+        f"\n[sites.{name}]\nlatitude_deg = {site.latitude_deg}\nlongitude_deg = {site.longitude_deg}\n"
+        f"height_m = {site.height_m}\n"
+        for name, site in SITES.items()
     )
     return f"[fusion]\nthreshold_km = 5.0\nscreening_km = 20.0\nhorizon_hours = 3.0\n{sites}"
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from urllib.error import URLError
+from http.client import HTTPException
 from urllib.request import urlopen
 
 from holdfast.control.host import Manners, host
@@ -23,6 +23,7 @@ from holdfast.disk.files import replace_file
 from holdfast.model.errors import SourceUnavailable
 from meridian.fusion.foreseen import HOUR
 from meridian.fusion.pipeline import pipeline
+from meridian.fusion.subscriber.lane import Prompt
 from meridian.hosting.children import Child
 from meridian.hosting.owning import alone
 from meridian.operation.assembling import FromHome
@@ -64,17 +65,19 @@ class Manner:
 def run(home: Home, manner: Manner) -> None:
     """Until it is told to stop: SIGTERM and SIGINT let everything drain."""
     edge = load_edge(home.edge_file)
-    assembly, sources = FromHome.of(home), list(branches(home, edge))
+    assembly, sources, subscribers = FromHome.of(home), list(branches(home, edge)), home.subscribers()
+    counting: list[CorrelatorBranch | Prompt] = [*sources]
+    counting += [each.sink for each in subscribers if isinstance(each.sink, Prompt)]
     service = Service(
         home.directory,
         edge.control_plane.bind_addr,
-        figures=lambda: [metric for source in sources for metric in source.metrics()],
+        figures=lambda: [metric for part in counting for metric in part.metrics()],
     )
     with alone(home), ExitStack() as held:
         foresee(home, assembly, manner.told)
         children = list(_started(home, edge, manner, held))
         manner.told("starting Spark")
-        plan = pipeline(home.directory, assembly, *sources, subscribers=home.subscribers()).plan()
+        plan = pipeline(home.directory, assembly, *sources, subscribers=subscribers).plan()
         held.enter_context(_upkeep(home, assembly, service, manner, children))
         host(plan, home.document_file.read_text(), Manners(drain_within=_DRAIN_SECONDS), told=_nothing)
         for child in children:
@@ -161,16 +164,23 @@ def _tolerated(what: str) -> Iterator[None]:
 def _wait_until_healthy(child: Child, address: str) -> None:
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and child.is_kept:
-        try:
-            with urlopen(f"http://{address}/health", timeout=1) as answer:
-                if answer.status == 200:
-                    return
-        except (URLError, OSError):
-            time.sleep(0.05)
+        if _is_well(child, address):
+            return
+        time.sleep(0.05)
     raise SourceUnavailable(
         f"The edge does not answer at http://{address}/health.",
         remedy=f"Look at the end of {child.log}: {child.last_line}",
     )
+
+
+def _is_well(child: Child, address: str) -> bool:
+    """Whether it is this child that answers, not an edge of somebody else, and says that it is well."""
+    try:
+        with urlopen(f"http://{address}/health", timeout=1) as answer:
+            told = json.load(answer)
+    except (OSError, HTTPException, ValueError):
+        return False
+    return isinstance(told, dict) and told.get("pid") == child.pid
 
 
 def _check_kept(child: Child) -> None:

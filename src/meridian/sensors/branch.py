@@ -196,6 +196,10 @@ class CorrelatorBranch(EdgeLog):
         return (
             *metrics_of(GraphHealth(self.name, ()), (self.stats(),)),
             *decisions,
+            *(
+                Metric("recovery_path_total", count, {"operator": f"recent objects of {self.name}", "path": path})
+                for path, count in self._memory.recoveries.items()
+            ),
             Metric("priority_classifier_memory_losses_total", self._memory.losses, source),
             Metric("priority_classifier_watched_refusals_total", self._watched.refused, source),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,8 @@ class Control:
     async def _health(self, _: web.Request) -> web.Response:
         is_well = self._edge.is_healthy and not self._edge.is_stopping
         sources = {each.source.name: _told(each, self._edge.standing(each)) for each in self._edge.stations}
-        body = {"status": "ok" if is_well else "stopping" if self._edge.is_stopping else "failing", "sources": sources}
+        status = "ok" if is_well else "stopping" if self._edge.is_stopping else "failing"
+        body = {"status": status, "pid": os.getpid(), "sources": sources}
         return web.json_response(body, status=200 if is_well else 503)
 
     async def _metrics(self, _: web.Request) -> web.Response:

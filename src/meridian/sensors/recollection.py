@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -80,6 +80,11 @@ class Recollection:
                 self._runner.run(self._keeper.close())
             except HoldfastError as error:
                 log.warning("what was seen lately is not saved at %s: %s", self._directory, error)
+
+    @property
+    def recoveries(self) -> Mapping[str, int]:
+        """How often it was remembered, by where it came from: this machine, or nowhere."""
+        return {dict(labels)["path"]: count for labels, count in self._settings.paths.values().items()}
 
     def close(self) -> None:
         """Give up the files; what is not saved is replayed."""

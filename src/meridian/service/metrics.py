@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.control.prometheus import Family, rendered
 from meridian.service import samples
-from meridian.service.samples import Samples, both, of_networks, of_operators, of_pipeline, of_progress, of_sensors, one
+from meridian.service.samples import (
+    Samples,
+    both,
+    of_figures,
+    of_networks,
+    of_operators,
+    of_pipeline,
+    of_progress,
+    of_sensors,
+    one,
+)
 
 if TYPE_CHECKING:
     from meridian.service.values import Snapshot
@@ -26,15 +36,13 @@ class Metric(NamedTuple):
 
 
 ABSENT = {
-    "checkpoint_pause_duration_ms": "Spark writes the state within the batch, and does not say how long that took.",
     "discards_total": "Another name of `operator_discards_total`.",
     "fd_count": "What counts files, connections and slots of pools is given no name, and every system tells it itself.",
     "flow_drops_total": "Another name of `flow_policy_drops_total`.",
     "metrics_drops_total": "No metric goes through a queue that could drop it: they are read when somebody asks.",
     "pipeline_recovery_path": "Another name of `recovery_path_total`.",
-    "recovery_path_total": "The state of fusion lies on one machine only: there is no other path than the local one.",
     "shedding_sink_drops_total": "Another name of `flow_policy_drops_total` with the policy `shed`.",
-    "timed_sink_deadline_drops_total": "No sink of fusion drops at a deadline: what is late is delivered late.",
+    "timed_sink_deadline_drops_total": "Nothing is dropped at a deadline: see `timed_sink_deadline_misses_total`.",
 }
 """Names that are asked for elsewhere and are not told here, and why."""
 
@@ -104,7 +112,12 @@ METRICS = (
     Metric("late_events_dropped_total", "counter", "Too late for every window.", of_progress(lambda p: p.dropped)),
     Metric("retractions_emitted_total", "counter", "Words taken back.", of_progress(lambda p: p.retracted)),
     Metric("flow_policy_drops_total", "counter", "What queues let go.", samples.policy_drops),
-    Metric("priority_classifier_decisions_total", "counter", "How much what is seen matters.", samples.decisions),
+    Metric(
+        "priority_classifier_decisions_total",
+        "counter",
+        "How much what is seen matters.",
+        of_figures("priority_classifier_decisions_total"),
+    ),
     Metric("consumer_lag", "gauge", "Events that a consumer of a log is behind.", samples.consumer_lags),
     Metric(
         "checkpoint_age_seconds",
@@ -117,6 +130,21 @@ METRICS = (
         "gauge",
         "Its size.",
         both(samples.state_bytes, of_pipeline(lambda p: p.checkpoint_bytes, **_DELIVERY)),
+    ),
+    Metric(
+        "checkpoint_pause_duration_ms", "histogram", "What a batch waited until the state was durable.", samples.pauses
+    ),
+    Metric(
+        "recovery_path_total",
+        "counter",
+        "Starts, by where the state came from: this machine (`local`), or nowhere (`fresh`).",
+        both(samples.starts, of_figures("recovery_path_total")),
+    ),
+    Metric(
+        "timed_sink_deadline_misses_total",
+        "counter",
+        "Requests that a subscriber did not answer in time; they are made again.",
+        of_figures("timed_sink_deadline_misses_total"),
     ),
     Metric("dlq_entries_total", "counter", "What was given up.", samples.dead_letters),
     Metric("observation_to_alert_seconds", "gauge", "Of the words that observations had said lately.", samples.delays),

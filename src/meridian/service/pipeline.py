@@ -45,6 +45,9 @@ def pipeline_seen(status: Answer, *, uptime_s: float = 0.0) -> PipelineSeen:
         sinks=[_sink(lane) for lane in seen["lanes"]],
         checkpoint_age_s=seen["checkpoint"]["age"],
         checkpoint_bytes=seen["checkpoint"]["nbytes"],
+        starts=seen["spark"]["starts"],
+        pauses=seen["spark"]["timing"]["state_counts"],
+        pause_seconds=seen["spark"]["timing"]["state_seconds"],
         findings=[
             Finding(each["alarm"], each["component"], each["cause"], each["remedy"])
             for each in status["health"]["findings"]

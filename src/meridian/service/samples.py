@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from holdfast.control.prometheus import Sample
+from holdfast.control.prometheus import Sample, histogram
+from holdfast.model.histogram import COARSE_BOUNDS
 from meridian.sensors.meters import LAG_BOUNDS_S
 from meridian.service.values import Snapshot
 
@@ -77,27 +77,17 @@ def both(*parts: Samples) -> Samples:
     return lambda seen: (sample for part in parts for sample in part(seen))
 
 
-def _histogram(source: str, counts: Sequence[int], total_s: float | None) -> Iterator[Sample]:
-    """Cumulative, as Prometheus wants it."""
-    bounds = [*(f"{bound:g}" for bound in LAG_BOUNDS_S), "+Inf"]
-    for bound, count in zip(bounds, accumulate(counts), strict=True):
-        yield Sample({"source": source, "le": bound}, count, "_bucket")
-    if total_s is not None:
-        yield Sample({"source": source}, total_s, "_sum")
-    yield Sample({"source": source}, sum(counts), "_count")
-
-
 def source_lags(seen: Snapshot) -> Iterator[Sample]:
     """Fusion counts them exactly once over all its runs, and keeps no sum."""
     for source in seen.progress.sources if seen.progress else ():
         if source.source_lags:
-            yield from _histogram(source.source, source.source_lags, None)
+            yield from histogram({"source": source.source}, LAG_BOUNDS_S, source.source_lags, None)
 
 
 def pipeline_lags(seen: Snapshot) -> Iterator[Sample]:
     """Of the batches that were looked at."""
     for source, lags in sorted(seen.pipeline_lags.items()):
-        yield from _histogram(source, lags.counts, lags.total_s)
+        yield from histogram({"source": source}, LAG_BOUNDS_S, lags.counts, lags.total_s)
 
 
 def occupancy(seen: Snapshot) -> Iterator[Sample]:
@@ -143,10 +133,9 @@ def policy_drops(seen: Snapshot) -> Iterator[Sample]:
         yield Sample({"policy": "shed", "priority": "low", "edge": f"{feed.log} -> fusion"}, feed.shed)
 
 
-def decisions(seen: Snapshot) -> Iterator[Sample]:
-    """What those say that tell high from low priority."""
-    name = "priority_classifier_decisions_total"
-    return (Sample(each.labels, each.value) for each in seen.figures if each.name == name)
+def of_figures(name: str) -> Samples:
+    """What the parts of fusion within this process say of themselves under a name."""
+    return lambda seen: (Sample(each.labels, each.value) for each in seen.figures if each.name == name)
 
 
 def consumer_lags(seen: Snapshot) -> Iterator[Sample]:
@@ -166,6 +155,20 @@ def state_bytes(seen: Snapshot) -> Iterator[Sample]:
     """The size of what the correlator remembers."""
     if seen.progress is not None:
         yield Sample({"operator": "correlator"}, seen.progress.state_bytes)
+
+
+def pauses(seen: Snapshot) -> Iterator[Sample]:
+    """For how long a batch of fusion waited until the state was durable."""
+    if seen.pipeline is not None and seen.pipeline.pauses:
+        bounds = [bound * 1000 for bound in COARSE_BOUNDS]
+        total = seen.pipeline.pause_seconds * 1000
+        yield from histogram({"operator": "correlator"}, bounds, seen.pipeline.pauses, total)
+
+
+def starts(seen: Snapshot) -> Iterator[Sample]:
+    """From where fusion's state came when its query was started."""
+    for path, count in seen.pipeline.starts.items() if seen.pipeline else ():
+        yield Sample({"operator": "correlator", "path": path}, count)
 
 
 def dead_letters(seen: Snapshot) -> Iterator[Sample]:

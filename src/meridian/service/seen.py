@@ -144,6 +144,12 @@ class PipelineSeen:
     sinks: Sequence[SinkSeen] = ()
     checkpoint_age_s: float = 0.0
     checkpoint_bytes: int = 0
+    starts: Mapping[str, int] = field(default_factory=dict)
+    """How often the query was started in this process, by where it began: `fresh`, or from its `local` checkpoint."""
+    pauses: Sequence[int] = ()
+    """How many batches took how long to make the state durable, by `COARSE_BOUNDS`."""
+    pause_seconds: float = 0.0
+    """How long all of them took."""
     findings: Sequence[Finding] = ()
 
 

@@ -16,6 +16,7 @@ from typing import ClassVar
 from holdfast import Http, SinkSpec
 from holdfast.deliver import BreakerPolicy, RetryPolicy
 from holdfast.deliver.contract import LaneIdentity, Sink, SinkBatch, Tier
+from holdfast.flow import Metric
 from meridian.fusion.outputs import ALERTS
 
 LANE = "subscriber"
@@ -83,6 +84,10 @@ class Prompt(Sink):
         """Give up the connections."""
         for way in (self._prompt, self._patient):
             way.close()
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """The figures of the lane."""
+        return (Metric("timed_sink_deadline_misses_total", self.missed, {"sink": LANE}),)
 
     def _answered_after(self, seconds: float) -> None:
         was_late, self._is_late = self._is_late, seconds >= self.deadline

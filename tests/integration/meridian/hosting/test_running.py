@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,25 @@ def test_an_edge_that_cannot_start_is_told_of_with_what_it_said(home: Home) -> N
         taken.bind(host_and_port(radar.bind_addrs[0]))
         with pytest.raises(SourceUnavailable, match=r"edge\.refused"):
             run(home, Manner())
+
+
+class OfSomebodyElse(BaseHTTPRequestHandler):
+    """An edge that is well, and is not ours."""
+
+    def do_GET(self) -> None:
+        body = b'{"status": "ok", "pid": 1, "sources": {}}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+def test_an_edge_of_somebody_else_at_the_same_address_is_not_taken_for_ours(home: Home) -> None:
+    with HTTPServer(host_and_port(load(home.edge_file).control_plane.bind_addr), OfSomebodyElse) as other:
+        threading.Thread(target=other.serve_forever, args=(0.01,), daemon=True).start()
+        with pytest.raises(SourceUnavailable, match=r"edge\.refused"):
+            run(home, Manner())
+        other.shutdown()

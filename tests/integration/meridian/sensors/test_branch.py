@@ -203,6 +203,18 @@ def test_a_read_that_never_reached_the_inbox_is_not_remembered(place: Path, sour
     assert metric(again, "priority_classifier_decisions_total", priority="high") == ROWS - 1 - 4 * 8
 
 
+@pytest.mark.req("CKP-04")
+def test_where_the_memory_came_from_is_counted(place: Path, sources: Closing) -> None:
+    written(place, range(4))
+    source = opened(place)
+    assert metric(source, "recovery_path_total", path="fresh") == 1
+    _, position = read(source)
+    source.close()
+    again = opened(place, position)
+    sources(again)
+    assert metric(again, "recovery_path_total", path="local") == 1
+
+
 def test_a_damaged_memory_makes_everything_news_and_is_told(
     place: Path, sources: Closing, caplog: pytest.LogCaptureFixture
 ) -> None:

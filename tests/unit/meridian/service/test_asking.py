@@ -17,6 +17,7 @@ from holdfast.control.latency import Latency
 from holdfast.control.snapshot import SparkView
 from holdfast.control.socket import ControlSocket
 from holdfast.control.status import Status, status_of
+from holdfast.runtime.timing import BatchTime, Timing
 from meridian.sensors.config import parse
 from meridian.sensors.control import Control
 from meridian.sensors.edge import Edge
@@ -102,11 +103,12 @@ def test_nobody_at_the_address_is_nothing() -> None:
     assert ask_edge(gone) is None
 
 
+TIMING = Timing().after(BatchTime(4, {"addBatch": 1.0}, state=0.004))
 STATUS = status_of(
     [
         at(
             0,
-            spark=SparkView(active=True, batch_id=4, restarts=3, replays=0),
+            spark=SparkView(active=True, batch_id=4, restarts=3, replays=0, starts={"local": 4}, timing=TIMING),
             lanes=lane(
                 name="words", state="frozen", breaker="half-open", lag_batches=2, latency=Latency(9, 0.1, 0.2, 0.3)
             ),
@@ -131,6 +133,7 @@ def test_everything_is_understood_that_a_pipeline_tells(tmp_path: Path) -> None:
         seen = ask_pipeline(tmp_path)
     assert seen is not None
     assert (seen.state, seen.restarts, seen.outbox_quota) == ("running", 3, 1000)
+    assert (seen.starts, seen.pauses[0], sum(seen.pauses), seen.pause_seconds) == ({"local": 4}, 1, 1, 0.004)
     assert 0 <= seen.uptime_s < 60
     (sink,) = seen.sinks
     assert (sink.sink, sink.breaker, sink.lag_batches, sink.latency_s) == ("words", 2, 2, (0.1, 0.2, 0.3))
