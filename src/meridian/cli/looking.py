@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from holdfast.cli.output import Output
 
 
-@command("alerts", examples=("meridian alerts", "meridian alerts --directory data/mine --output json"))
+@command("alerts", examples=("meridian alerts", "meridian alerts --over", "meridian alerts --output json"))
+@click.option("--over", is_flag=True, help="Those that were withdrawn or have passed instead, the last one first.")
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Of those, so many.")
 @directory_option
-def alerts(out: Output, directory: Path) -> None:
+def alerts(out: Output, over: bool, limit: int, directory: Path) -> None:
     """Tell which conjunctions stand, the soonest first."""
     from meridian.service.service import Service
 
-    found = Service(directory).conjunctions()
+    service = Service(directory)
+    found = service.conjunctions_over(limit) if over else service.conjunctions()
     value = [{**asdict(each), "stage": each.stage.value} for each in found]
     rows = [
         (
@@ -40,7 +43,7 @@ def alerts(out: Output, directory: Path) -> None:
         for each in found
     ]
     head = ("conjunction", "closest (UTC)", "object", "and", "miss m", "probability", "m/s", "stage")
-    out.result(value, table(head, rows) if rows else "No conjunction stands.")
+    out.result(value, table(head, rows) if rows else "No conjunction is over." if over else "No conjunction stands.")
 
 
 @command("lineage", examples=("meridian lineage 5f0c…", "meridian lineage 5f0c… --output json"))

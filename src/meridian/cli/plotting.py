@@ -144,12 +144,13 @@ def usual(catalog: dict[str, Elements], standing: Sequence[ConjunctionSeen]) -> 
 def _conjunction(service: Service, conjunction_id: str) -> ConjunctionSeen:
     from holdfast.model.errors import InvalidRequest
 
-    standing = {each.conjunction_id: each for each in service.conjunctions()}
-    if conjunction_id not in standing:
+    found = service.conjunction(conjunction_id)
+    if found is None:
         raise InvalidRequest(
-            f"No conjunction {conjunction_id} stands.", remedy="Name one that `meridian alerts` lists."
+            f"There is no conjunction {conjunction_id}.",
+            remedy="Name one that `meridian alerts` lists, or `meridian alerts --over`.",
         )
-    return standing[conjunction_id]
+    return found
 
 
 def _require_matplotlib() -> None:

@@ -28,6 +28,7 @@ from meridian.hosting.children import Child
 from meridian.hosting.owning import alone
 from meridian.operation.assembling import FromHome
 from meridian.operation.foreseeing import Told, foresee
+from meridian.operation.forgetting import DAY, forget
 from meridian.operation.home import Home
 from meridian.sensors import EdgeDocument
 from meridian.sensors.branch import CorrelatorBranch
@@ -111,7 +112,7 @@ def branches(home: Home, edge: EdgeDocument) -> Iterator[CorrelatorBranch]:
 def _upkeep(
     home: Home, assembly: FromHome, service: Service, manner: Manner, children: Sequence[Child]
 ) -> Iterator[None]:
-    """Beside fusion: somebody looks, metrics and objects of conjunctions are published, the next hour is foreseen."""
+    """Beside fusion: somebody looks, metrics and objects of conjunctions are published, and house is kept."""
     over = threading.Event()
 
     def look() -> None:
@@ -125,12 +126,14 @@ def _upkeep(
                     os.kill(os.getpid(), signal.SIGTERM)
                     return
 
-    def look_ahead() -> None:
+    def keep_house() -> None:
         while not over.wait(HOUR / 1e9 / 4):
             with _tolerated("the next hour could not be foreseen, fusion will do it when it needs it"):
                 foresee(home, assembly)
+            with _tolerated("what is old could not be forgotten, it is tried again"):
+                forget_what_is_old(home, time.time_ns())
 
-    threads = [threading.Thread(target=each, daemon=True) for each in (look, look_ahead)]
+    threads = [threading.Thread(target=each, daemon=True) for each in (look, keep_house)]
     for thread in threads:
         thread.start()
     try:
@@ -151,6 +154,15 @@ def publish_watched(home: Home, service: Service) -> None:
     text, path = json.dumps({"objects": objects}), home.edge / "watched.json"
     if not path.exists() or path.read_text() != text:
         replace_file(path, text)
+
+
+def forget_what_is_old(home: Home, now_ns: int) -> None:
+    """Let the tables forget what is older than the document says; nothing when it says nothing."""
+    days = home.document().tables.keep_days
+    if days is not None:
+        gone = forget(home.directory, now_ns - round(days * DAY))
+        if any(gone.values()):
+            log.info("rows older than %g days are forgotten: %s", days, gone)
 
 
 @contextmanager

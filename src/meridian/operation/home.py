@@ -42,6 +42,13 @@ class FusionSection(Section):
     """Of each object."""
 
 
+class TablesSection(Section):
+    """The table `[tables]`."""
+
+    keep_days: Positive | None = None
+    """For so long words, alerts, conjunctions, contacts and summaries stay; for ever when it is not said."""
+
+
 class SubscriberSection(Section):
     """The table `[subscriber]`: who is told of every alert at once."""
 
@@ -59,6 +66,7 @@ class MeridianDocument(Section):
     sites: dict[str, SiteSection]
     """Where each radar and telescope stands, by the name in its observations: `radar-1`, `optical-maui`."""
     fusion: FusionSection = Field(default_factory=FusionSection)
+    tables: TablesSection = Field(default_factory=TablesSection)
     subscriber: SubscriberSection | None = None
 
     def places(self) -> dict[str, Site]:

@@ -43,7 +43,8 @@ _LOOKED_AT = 300
 """So many batches are looked at again with every look."""
 _HEARD = 5000
 """So many of the newest words are looked through for those that were not counted yet."""
-_OVER = [stage.value for stage in Stage if stage.is_over]
+_OVER = ", ".join(f"'{stage.value}'" for stage in Stage if stage.is_over)
+"""As SQL lists them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,18 @@ class Service:
 
     def conjunctions(self) -> Sequence[ConjunctionSeen]:
         """Those on which somebody may have to act, the soonest first."""
-        over = ", ".join(f"'{stage}'" for stage in _OVER)
-        behind = f"WHERE stage NOT IN ({over}) ORDER BY closest_ns, conjunction_id"
+        behind = f"WHERE stage NOT IN ({_OVER}) ORDER BY closest_ns, conjunction_id"
         return [reading.conjunction(row) for row in self._tables.rows(CONJUNCTIONS.table, behind)]
+
+    def conjunctions_over(self, limit: int) -> Sequence[ConjunctionSeen]:
+        """Those that were withdrawn or have passed, the last one first."""
+        behind = f"WHERE stage IN ({_OVER}) ORDER BY closest_ns DESC, conjunction_id LIMIT ?1"
+        return [reading.conjunction(row) for row in self._tables.rows(CONJUNCTIONS.table, behind, limit)]
+
+    def conjunction(self, conjunction_id: str) -> ConjunctionSeen | None:
+        """One of them, also when it is over; nothing when there never was one."""
+        found = self._tables.rows(CONJUNCTIONS.table, "WHERE conjunction_id = ?1", conjunction_id)
+        return reading.conjunction(found[0]) if found else None
 
     def objects(self) -> Sequence[ObjectKnown]:
         """The catalog as all sensors together know it, by name."""

@@ -15,12 +15,14 @@ from tests.support import seen
 from holdfast.cli.exits import ExitCode
 from meridian.cli.commands import meridian
 from meridian.cli.plotting import usual
+from meridian.fusion.life import Stage
 from meridian.hosting.demonstration import prepare
 from meridian.operation.catalog import read_elements, write_elements
 from meridian.operation.home import Home
 from meridian.service.values import ConjunctionSeen, Missed, Progress, Snapshot
 
 STANDING = seen.conjunction()
+OVER = replace(STANDING, conjunction_id="over", stage=Stage.EXPIRED)
 
 
 class FakeService:
@@ -37,8 +39,14 @@ class FakeService:
     def conjunctions(self) -> Sequence[ConjunctionSeen]:
         return [STANDING]
 
+    def conjunctions_over(self, limit: int) -> Sequence[ConjunctionSeen]:
+        return [OVER][:limit]
+
+    def conjunction(self, conjunction_id: str) -> ConjunctionSeen | None:
+        return {each.conjunction_id: each for each in (STANDING, OVER)}.get(conjunction_id)
+
     def misses(self, conjunction_id: str) -> Sequence[Missed]:
-        return seen.misses() if conjunction_id == STANDING.conjunction_id else []
+        return seen.misses() if self.conjunction(conjunction_id) else []
 
     def history(self) -> Sequence[Progress]:
         return seen.history(9)
@@ -100,6 +108,17 @@ def test_top_of_no_operation_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     assert "meridian run" in json.loads(done.stdout)["error"]["remedy"]
 
 
+# alerts
+
+
+@pytest.mark.parametrize(("asked", "stages"), [((), [STANDING.stage.value]), (("--over",), ["expired"])])
+def test_alerts_are_those_that_stand_unless_others_are_asked_for(
+    home: Path, asked: tuple[str, ...], stages: list[str]
+) -> None:
+    done = called("alerts", *asked, "--directory", home, "--output", "json")
+    assert [each["stage"] for each in json.loads(done.stdout)] == stages
+
+
 # plot
 
 PICTURES = {
@@ -107,6 +126,8 @@ PICTURES = {
     "ground-tracks of some": ("ground-tracks", "--objects", "90001, 90025"),
     "miss": ("miss", STANDING.conjunction_id),
     "encounter": ("encounter", STANDING.conjunction_id),
+    "miss of one that is over": ("miss", "over"),
+    "encounter of one that is over": ("encounter", "over"),
     "watermarks": ("watermarks",),
 }
 

@@ -71,6 +71,23 @@ def test_conjunctions_that_are_over_are_not_told_and_the_soonest_is_first(home: 
     assert found[0].spread_m2 == (1e4, 4e4, 10.0)
 
 
+def test_conjunctions_that_are_over_can_be_asked_for_and_the_last_is_first(home: ServiceHome, tmp_path: Path) -> None:
+    rows = [
+        conjunction_row(0),
+        conjunction_row(1, closest_ns=NOON_NS + 1, stage="expired"),
+        conjunction_row(2, closest_ns=NOON_NS + 3, stage="withdrawn"),
+        conjunction_row(3, closest_ns=NOON_NS + 2, stage="expired"),
+    ]
+    home.batch({"conjunctions": rows})
+    service = Service(tmp_path)
+    assert [each.conjunction_id for each in service.conjunctions_over(2)] == ["c2", "c3"]
+    for number, stage in ((0, Stage.RAISED), (2, Stage.WITHDRAWN)):
+        found = service.conjunction(f"c{number}")
+        assert found is not None
+        assert found.stage is stage
+    assert service.conjunction("c9") is None
+
+
 def test_the_newest_words_come_first_and_digests_are_whole_numbers_of_64_bits(
     home: ServiceHome, tmp_path: Path
 ) -> None:
