@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from bench._fusion_feed import LOGS
+from holdfast.flow import Priority
 from meridian.fusion.pipeline import pipeline
 from meridian.operation.assembling import FromHome
 from meridian.operation.home import Home
@@ -36,7 +37,7 @@ def main(directory: Path, how: str) -> None:
     ]
     pipeline(directory, FromHome.of(home), *branches).run()
     drops = [drop for branch in branches for drop in branch.stats().drops]
-    totals = {level: sum(drop.count for drop in drops if drop.priority.value == level) for level in ("high", "low")}
+    totals = {level.value: sum(drop.items for drop in drops if drop.priority is level) for level in Priority}
     (directory / LEFT_OUT).write_text(json.dumps(totals))
 
 

@@ -65,7 +65,12 @@ class Grouped:
                 group, self._waiting = self._waiting, []
             self._file.write(b"".join(body for body, _, _ in group))
             os.fsync(self._file.fileno())
-            group[0][2].call_soon_threadsafe(lambda group=group: [done.set_result(None) for _, done, _ in group])
+            group[0][2].call_soon_threadsafe(self._answer, [done for _, done, _ in group])
+
+    @staticmethod
+    def _answer(waiting: list[asyncio.Future[None]]) -> None:
+        for done in waiting:
+            done.set_result(None)
 
 
 class Each:

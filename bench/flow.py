@@ -90,7 +90,7 @@ def run(items: int = ITEMS) -> Iterator[dict[str, object]]:
     yield from building()
     logging.getLogger("holdfast.flow").setLevel(logging.ERROR)
     peer = asyncio.run(through_queues(items // 10))
-    measured = {
+    measured: dict[str, tuple[FlowPolicy, int, int]] = {
         "batches_of_256": (Backpressure("it is measured"), BATCH, 1),
         "one_by_one": (Backpressure("it is measured"), 1, 10),
         "credits_batches_of_256": (Credits("it is measured"), BATCH, 1),

@@ -59,7 +59,8 @@ class Readings:
         if mark and mark[0][0] is not None and (not self.marks or mark[0][0] > self.marks[-1][1]):
             self.marks.append((now, mark[0][0]))
         for (end,) in self._asked(SUMMARIES.table, "SELECT window_end_ns FROM summaries"):
-            self.closed.setdefault(end, now)
+            if end is not None:
+                self.closed.setdefault(end, now)
         newer = f"SELECT rowid, caused_ns FROM words WHERE rowid > {self._last_word} ORDER BY rowid"
         for number, caused in self._asked(WORDS, newer):
             self._last_word = number or 0

@@ -16,12 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from bench._fusion_feed import PIECE, Sky
+from bench._fusion_feed import Sky
 from meridian.fusion.contributions import Contributions
 from meridian.fusion.figures import figures_of
 from meridian.fusion.saved import packed, restored, saved, unpacked
 from meridian.fusion.spark import heard_in, parts_of
 from meridian.fusion.state import Seen
+from meridian.fusion.windows import SECOND
 from meridian.hosting.demonstration import prepare
 from meridian.operation.assembling import FromHome
 from meridian.operation.foreseeing import foresee
@@ -29,8 +30,8 @@ from meridian.operation.home import Home
 from meridian.sensors import SourceKind
 
 OBJECTS, SIZE = 45_000, 100 * 10**6
-ROWS, FIRST_BATCH = 450_000, 20_000
-"""Observations of which the state is made, and of the batch that comes first."""
+SLICES, ROWS, FIRST_BATCH = 5, 200_000, 20_000
+"""Stretches of half a minute that are still open, observations in each, and those of the batch that comes first."""
 _STATE, _BATCH = "state.npz", "batch.npz"
 _DOCUMENT = {"horizon_hours = 3.0": "horizon_hours = 0.1", "screening_km = 20.0": "screening_km = 5.0"}
 
@@ -63,9 +64,12 @@ def _left_behind(directory: Path) -> int:
     assembly = FromHome.of(home)
     foresee(home, assembly, told=lambda line: print(f"bench: fusion_restart: {line}", flush=True))
     parts, sky, random = parts_of(assembly), Sky.of(home), np.random.default_rng(1)
-    state, _ = parts.before_anything.after(_seen(sky, parts.contributions, now, ROWS, random))
+    state, after = parts.before_anything, now
+    for _ in range(SLICES):
+        state, _ = state.after(_seen(sky, parts.contributions, after, ROWS, random))
+        after += 30 * SECOND
     (directory / _STATE).write_bytes(saved(state))
-    (directory / _BATCH).write_bytes(packed(_seen(sky, parts.contributions, now + PIECE, FIRST_BATCH, random)))
+    (directory / _BATCH).write_bytes(packed(_seen(sky, parts.contributions, after, FIRST_BATCH, random)))
     return (directory / _STATE).stat().st_size
 
 

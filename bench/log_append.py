@@ -12,6 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -62,7 +63,7 @@ def growth(place: Path) -> Iterator[dict[str, object]]:
     early, late = [], []
     with Inbox.open(place / "inbox", name="bench", epoch=1) as inbox:
         for number in range(GROWTH_ROWS // GROWTH_BATCH):
-            took = timed(lambda number=number: inbox.append(batch, position=Seq(number))) * 1000
+            took = timed(partial(inbox.append, batch, position=Seq(number))) * 1000
             rows = number * GROWTH_BATCH
             if rows < GROWTH_ROWS // 10:
                 early.append(took)
@@ -86,7 +87,7 @@ def single_pushes(place: Path) -> Iterator[dict[str, object]]:
             while (now := time.perf_counter()) < due:
                 time.sleep(min(due - now, 0.001))
             future = inbox.push(one)
-            future.add_done_callback(lambda _, due=due: latencies.append(time.perf_counter() - due))
+            future.add_done_callback(partial(note, latencies, due))
         submitted = time.perf_counter() - started
     yield figure("pushes_a_second", len(latencies) / submitted, "events/s")
     yield figure("push_p50", median(latencies) * 1000, "ms")
@@ -123,6 +124,10 @@ def write_and_sync(path: Path, data: memoryview) -> None:
         for start in range(0, len(data), PIECE):
             file.write(data[start : start + PIECE])
         os.fsync(file.fileno())
+
+
+def note(latencies: list[float], due: float, _: object) -> None:
+    latencies.append(time.perf_counter() - due)
 
 
 def timed(action: Callable[[], object]) -> float:

@@ -114,10 +114,7 @@ def plain_rate(root: Path, size: int, batches: int, queries: int) -> float:
     root.mkdir(parents=True)
     inbox = filled(root / "inbox", size * batches)
     done: list[list[float]] = [[] for _ in range(queries)]
-    running = [
-        plain_query(inbox, root / "inbox", root / f"query{n}", size, lambda at, n=n: done[n].append(at))
-        for n in range(queries)
-    ]
+    running = [plain_query(inbox, root / "inbox", root / f"query{n}", size, done[n].append) for n in range(queries)]
     when(lambda: all(len(times) >= batches for times in done))
     for query in running:
         query.stop()

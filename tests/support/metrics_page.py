@@ -9,6 +9,7 @@ from holdfast.control.metrics import METRICS, Metric
 from holdfast.control.snapshot import SparkView
 from holdfast.control.status import status_of
 from holdfast.runtime.timing import BatchTime, Timing
+from meridian.service import metrics as meridian
 from tests.support.snapshots import at, lane, source
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
@@ -25,6 +26,22 @@ the metrics by `make docs`.
 |---|---|---|---|
 """
 
+OF_MERIDIAN = """
+## Meridian
+
+`meridian run` writes these to `metrics.prom` in the home of the operation, once a second. Counters of the edge begin
+anew when it is started, and those of fusion do not.
+
+| metric | kind | |
+|---|---|---|
+"""
+NOT_TOLD = """
+Names that you may look for, and that are not told:
+
+| name | why |
+|---|---|
+"""
+
 ALARMED = at(
     0,
     sources=source(event_lag=0.1),
@@ -36,8 +53,11 @@ ALARMED = at(
 
 def metrics_page() -> str:
     """The page."""
-    rows = [f"| `{m.name}` | {m.kind} | {_labels(m)} | {m.about} |" for m in METRICS]
-    return INTRODUCTION + "\n".join(rows) + "\n"
+    ours = [f"| `{m.name}` | {m.kind} | {_labels(m)} | {m.about} |" for m in METRICS]
+    of_meridian = [f"| `{m.name}` | {m.kind} | {m.about} |" for m in meridian.METRICS]
+    absent = [f"| `{name}` | {why} |" for name, why in meridian.ABSENT.items()]
+    parts = ((INTRODUCTION, ours), (OF_MERIDIAN, of_meridian), (NOT_TOLD, absent))
+    return "".join(f"{head}{chr(10).join(rows)}\n" for head, rows in parts)
 
 
 def _labels(metric: Metric) -> str:

@@ -7,7 +7,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from meridian.fusion.geometry import collision
+import numpy as np
+
+from meridian.fusion.geometry import collisions
 from meridian.fusion.life import Passage, Stage
 from meridian.hosting import demonstration
 from meridian.orbit.elements import Elements
@@ -29,6 +31,11 @@ SECOND = 1_000_000_000
 NOW = parse_ccsds("2026-03-14T09:26:53.589") or 0
 
 
+def _probability(plane: tuple[float, float], spread: tuple[float, float, float]) -> float:
+    """Of touching, for bodies of ten metres."""
+    return float(collisions(np.array([plane]), np.array([spread]), np.array([10.0]))[0])
+
+
 def conjunction(number: int = 0, *, miss_m: float = 312.0, turned: float = -0.6) -> ConjunctionSeen:
     """One that stands; a later number is a later passage.
 
@@ -48,7 +55,7 @@ def conjunction(number: int = 0, *, miss_m: float = 312.0, turned: float = -0.6)
         closest_ns=closest,
         miss_m=miss_m,
         speed_m_s=random.uniform(2_000, 14_800),
-        probability=collision(plane, spread, 10.0),
+        probability=_probability(plane, spread),
         radius_m=10.0,
         plane_m=plane,
         spread_m2=spread,
@@ -228,7 +235,7 @@ def misses() -> list[Missed]:
                 window_end_ns=NOW - (24 - number) * 45 * SECOND,
                 closest_ns=conjunction().closest_ns,
                 miss_m=miss,
-                probability=collision((miss, 0.0), spread, 10.0),
+                probability=_probability((miss, 0.0), spread),
                 is_early=number % 2 == 0,
                 is_standing=number % 6 != 4,
             )

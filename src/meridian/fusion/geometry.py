@@ -13,7 +13,7 @@ from meridian.fusion.estimates import Estimates
 from meridian.fusion.exact import Floats, Integers
 from meridian.fusion.windows import SECOND
 from meridian.orbit.closest import straight_tca
-from meridian.orbit.pc import EncounterPlane, foster
+from meridian.orbit.pc.planar import fosters
 
 _NOWHERE = 1e-6
 """Metres, or metres a second, that are as good as none."""
@@ -79,11 +79,16 @@ class Geometry:
         """Of one past the other, in metres a second."""
         return _length(self.velocity)
 
-    def in_plane(self, row: int) -> tuple[tuple[float, float], tuple[float, float, float]]:
-        """Where the second passes in the plane across the velocity, and the covariance of that."""
-        axes = _across(self.velocity[row], self.place[row])
-        place, spread = axes @ self.place[row], axes @ self.covariance[row] @ axes.T
-        return (float(place[0]), float(place[1])), (float(spread[0, 0]), float(spread[1, 1]), float(spread[0, 1]))
+    def in_plane(self, rows: Integers) -> tuple[Floats, Floats]:
+        """Where the second passes in the plane across the velocity, n by 2, and the covariance of that, n by 3.
+
+        Of the covariance: along, across, and both.
+        """
+        place = self.place[rows]
+        axes = _across(self.velocity[rows], place)
+        spread = axes @ self.covariance[rows] @ axes.transpose(0, 2, 1)
+        spreads = np.stack([spread[:, 0, 0], spread[:, 1, 1], spread[:, 0, 1]], axis=1)
+        return (axes * place[:, None, :]).sum(axis=2), spreads
 
 
 def _length(vectors: Floats) -> Floats:
@@ -93,26 +98,26 @@ def _length(vectors: Floats) -> Floats:
 
 def _across(velocity: Floats, place: Floats) -> Floats:
     """Two axes across the velocity, the first towards the place; any that will do where there is none of either."""
-    along = _unit(velocity, _aside(place))
-    towards = _unit(place - (place @ along) * along, _aside(along))
-    return np.stack([towards, np.cross(along, towards)])
+    along = _units(velocity, _aside(place))
+    towards = _units(place - (place * along).sum(axis=1)[:, None] * along, _aside(along))
+    return np.stack([towards, np.cross(along, towards)], axis=1)
 
 
-def _unit(vector: Floats, otherwise: Floats) -> Floats:
-    length = float(np.sqrt(vector @ vector))
-    return vector / length if length > _NOWHERE else otherwise / np.sqrt(otherwise @ otherwise)
+def _units(vectors: Floats, otherwise: Floats) -> Floats:
+    chosen = np.where(_length(vectors)[:, None] > _NOWHERE, vectors, otherwise)
+    units: Floats = chosen / _length(chosen)[:, None]
+    return units
 
 
-def _aside(vector: Floats) -> Floats:
-    """Across a vector, and never nothing."""
-    axis = np.eye(3)[np.argmin(np.abs(vector))]
-    aside = np.cross(vector, axis)
-    return aside if aside.any() else axis
+def _aside(vectors: Floats) -> Floats:
+    """Across vectors, and never nothing."""
+    axes = np.eye(3)[np.argmin(np.abs(vectors), axis=1)]
+    aside = np.cross(vectors, axes)
+    return np.where(np.any(aside, axis=1, keepdims=True), aside, axes)
 
 
-def collision(plane: tuple[float, float], spread: tuple[float, float, float], radius: float) -> float:
-    """The probability that two objects touch, from the place in the plane, its spread, and the radius of both."""
-    sizes, axes = np.linalg.eigh(np.array([[spread[0], spread[2]], [spread[2], spread[1]]]))
-    short, long = (axes.T @ np.array(plane)).tolist()
-    narrow, wide = np.sqrt(sizes).tolist()
-    return foster(EncounterPlane((long, short), (wide, narrow), radius))
+def collisions(planes: Floats, spreads: Floats, radii: Floats) -> Floats:
+    """The probabilities that two objects touch, from the places in the plane, their spreads, and the radii of both."""
+    sizes, axes = np.linalg.eigh(spreads[:, [[0, 2], [2, 1]]])
+    places = (planes[:, :, None] * axes).sum(axis=1)
+    return fosters(places[:, ::-1], np.sqrt(sizes[:, ::-1]), radii)

@@ -7,8 +7,8 @@ observed in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,8 +16,8 @@ import numpy as np
 from meridian.fusion.emissions import Meeting
 from meridian.fusion.estimates import Estimates
 from meridian.fusion.evidence import Digests, Evidence
-from meridian.fusion.exact import Integers
-from meridian.fusion.geometry import Geometry, Passages, collision
+from meridian.fusion.exact import Floats, Integers
+from meridian.fusion.geometry import Geometry, Passages, collisions
 from meridian.fusion.risk import ConjunctionRisk, Significance
 from meridian.fusion.tracks import Motion, Tracks
 
@@ -34,8 +34,8 @@ class Sky(Motion, Protocol):
         ...
 
 
-Probability = Callable[[tuple[float, float], tuple[float, float, float], float], float]
-"""Of touching, from the place in the plane, its spread, and the radius."""
+Probability = Callable[[Floats, Floats, Floats], Floats]
+"""Of touching, from places in the plane, their spreads, and radii: one a row."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Astronomer:
 
     sky: Sky
     threshold: float
-    probability: Probability = collision
+    probability: Probability = collisions
     significance: Significance = field(default_factory=Significance)
     tracks: Tracks = field(default_factory=Tracks.none)
 
@@ -77,30 +77,31 @@ class Astronomer:
     def _near(self, window: int, passages: Passages, sight: _Sight) -> list[tuple[Meeting, ConjunctionRisk]]:
         first, second = (np.searchsorted(sight.objects, of) for of in (passages.first, passages.second))
         geometry = Geometry.of(passages, sight.known[first], sight.known[second])
-        near = np.flatnonzero(geometry.miss < self.threshold).tolist()
+        near = np.flatnonzero(geometry.miss < self.threshold)
+        risks = self._risks(passages, geometry, sight, near, first[near], second[near])
         names = dict(zip(sight.objects.tolist(), self.sky.names(sight.objects), strict=True))
-        risks = [self._risk(passages, geometry, sight, row, int(first[row]), int(second[row])) for row in near]
-        pairs = [(names[int(passages.first[row])], names[int(passages.second[row])]) for row in near]
-        return [(Meeting.of(window, *pair), risk) for pair, risk in zip(pairs, risks, strict=True)]
+        pairs = zip(passages.first[near].tolist(), passages.second[near].tolist(), risks, strict=True)
+        return [(Meeting.of(window, names[one], names[other]), risk) for one, other, risk in pairs]
 
-    def _risk(
-        self, passages: Passages, geometry: Geometry, sight: _Sight, row: int, first: int, second: int
-    ) -> ConjunctionRisk:
-        plane, spread = geometry.in_plane(row)
-        radius = float(passages.radii[row])
-        return ConjunctionRisk(
-            encounter=int(passages.times[row]),
-            closest=int(passages.times[row] + geometry.offset[row]),
-            miss=float(geometry.miss[row]),
-            speed=float(geometry.speed[row]),
-            plane=plane,
-            spread=spread,
-            radius=radius,
-            probability=self.probability(plane, spread, radius),
-            observed=(int(sight.counts[first]), int(sight.counts[second])),
-            digests=(int(sight.digests[first]), int(sight.digests[second])),
-            newest=int(max(sight.newest[first], sight.newest[second])),
-        )
+    def _risks(
+        self, passages: Passages, geometry: Geometry, sight: _Sight, near: Integers, first: Integers, second: Integers
+    ) -> Iterator[ConjunctionRisk]:
+        planes, spreads = geometry.in_plane(near)
+        radii = passages.radii[near]
+        columns: dict[str, Iterable[object]] = {
+            "encounter": passages.times[near].tolist(),
+            "closest": (passages.times + geometry.offset)[near].tolist(),
+            "miss": geometry.miss[near].tolist(),
+            "speed": geometry.speed[near].tolist(),
+            "plane": map(tuple, planes.tolist()),
+            "spread": map(tuple, spreads.tolist()),
+            "radius": radii.tolist(),
+            "probability": self.probability(planes, spreads, radii).tolist(),
+            "observed": zip(sight.counts[first].tolist(), sight.counts[second].tolist(), strict=True),
+            "digests": zip(sight.digests[first].tolist(), sight.digests[second].tolist(), strict=True),
+            "newest": np.maximum(sight.newest[first], sight.newest[second]).tolist(),
+        }
+        return map(ConjunctionRisk, *(columns[each.name] for each in fields(ConjunctionRisk)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,36 +27,44 @@ _SIZES = 49
 
 
 def foster(plane: EncounterPlane) -> float:
-    """The Gaussian over the disc of the hard body, by direct quadrature (Foster and Estes 1992).
+    """The Gaussian over the disc of the hard body, by direct quadrature (Foster and Estes 1992)."""
+    return float(fosters(np.array([plane.miss_m]), np.array([plane.sigma_m]), np.array([plane.radius_m]))[0])
+
+
+def fosters(miss_m: Floats, sigma_m: Floats, radius_m: Floats) -> Floats:
+    """The same of many encounters, one a row, each for itself.
 
     Across the ellipse the integral is a difference of error functions, along it a sum over an angle, whose nodes are
     doubled until it stands still.
+
+    :param miss_m: along the long axis of the ellipse and along the short one, n by 2.
+    :param sigma_m: of the ellipse, the long one first, n by 2.
     """
-    before, nodes = _disc(plane, _NODES), 2 * _NODES
-    while nodes <= _MOST_NODES:
-        value = _disc(plane, nodes)
-        if abs(value - before) <= _CONVERGED * value:
-            return value
-        before, nodes = value, 2 * nodes
-    return before
+    found, nodes = _discs(miss_m, sigma_m, radius_m, _NODES), _NODES
+    moving = np.arange(len(found))
+    while len(moving) and nodes < _MOST_NODES:
+        nodes *= 2
+        value = _discs(miss_m[moving], sigma_m[moving], radius_m[moving], nodes)
+        is_moving = np.abs(value - found[moving]) > _CONVERGED * value
+        found[moving] = value
+        moving = moving[is_moving]
+    return found
 
 
-def _disc(plane: EncounterPlane, nodes: int) -> float:
-    angles, weights = gauss(nodes, *_angles_within_reach(plane))
-    along, across = plane.radius_m * np.cos(angles), plane.radius_m * np.sin(angles)
-    long, short = plane.sigma_m
-    density = np.exp(-0.5 * ((along - plane.miss_m[0]) / long) ** 2) / (math.sqrt(2.0 * math.pi) * long)
-    chance = _between((-across - plane.miss_m[1]) / short, (across - plane.miss_m[1]) / short)
-    return float(np.sum(weights * density * chance * across))
+def _discs(miss_m: Floats, sigma_m: Floats, radius_m: Floats, nodes: int) -> Floats:
+    (right, up), (long, short), radius = np.hsplit(miss_m, 2), np.hsplit(sigma_m, 2), radius_m[:, None]
+    angles, weights = gauss(nodes, *_angles_within_reach(right, long, radius))
+    along, across = radius * np.cos(angles), radius * np.sin(angles)
+    density = np.exp(-0.5 * ((along - right) / long) ** 2) / (math.sqrt(2.0 * math.pi) * long)
+    chance = _between((-across - up) / short, (across - up) / short)
+    discs: Floats = np.sum(weights * density * chance * across, axis=1)
+    return discs
 
 
-def _angles_within_reach(plane: EncounterPlane) -> tuple[float, float]:
+def _angles_within_reach(right: Floats, long: Floats, radius: Floats) -> tuple[Floats, Floats]:
     """Which part of the half circle is near enough along the ellipse to count; a body may be many sigmas wide."""
-    low, high = (
-        min(max((plane.miss_m[0] + side * _REACH_SIGMAS * plane.sigma_m[0]) / plane.radius_m, -1.0), 1.0)
-        for side in (-1.0, 1.0)
-    )
-    return math.acos(high), math.acos(low)
+    low, high = (np.clip((right + side * _REACH_SIGMAS * long) / radius, -1.0, 1.0) for side in (-1.0, 1.0))
+    return np.arccos(high), np.arccos(low)
 
 
 def _between(low: Floats, high: Floats) -> Floats:
@@ -91,7 +99,8 @@ def maximum(plane: EncounterPlane) -> MaximumProbability:
         return MaximumProbability(1.0, 0.0)
     farthest = math.hypot(*(miss / sigma for miss, sigma in zip(plane.miss_m, plane.sigma_m, strict=True)))
     sizes = np.linspace(math.log(0.1 * gap / plane.sigma_m[0]), math.log(2.0 * farthest), _SIZES)
-    best = int(np.argmax([foster(plane.scaled(math.exp(size))) for size in sizes]))
+    ellipses, same = np.exp(sizes)[:, None] * plane.sigma_m, np.ones(_SIZES)
+    best = int(np.argmax(fosters(same[:, None] * plane.miss_m, ellipses, same * plane.radius_m)))
     around = float(sizes[max(best - 1, 0)]), float(sizes[min(best + 1, _SIZES - 1)])
     found = minimize_scalar(
         lambda size: -foster(plane.scaled(math.exp(size))), bounds=around, options={"xatol": 1e-7}, method="bounded"

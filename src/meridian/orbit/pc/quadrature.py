@@ -15,8 +15,8 @@ def _unit(nodes: int) -> tuple[Floats, Floats]:
     return points, weights
 
 
-def gauss(nodes: int, start: float, end: float) -> tuple[Floats, Floats]:
-    """Where to take a function between two bounds, and with which weights to sum it."""
+def gauss(nodes: int, start: Floats | float, end: Floats | float) -> tuple[Floats, Floats]:
+    """Where to take a function between two bounds, and with which weights to sum it; for columns of bounds, in rows."""
     points, weights = _unit(nodes)
     half = 0.5 * (end - start)
     return start + half * (points + 1.0), half * weights

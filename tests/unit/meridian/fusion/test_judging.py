@@ -14,7 +14,7 @@ from meridian.fusion.emissions import Meeting
 from meridian.fusion.estimates import COLUMNS, Estimates
 from meridian.fusion.evidence import Evidence
 from meridian.fusion.exact import Floats, Integers
-from meridian.fusion.geometry import Geometry, Passages, collision
+from meridian.fusion.geometry import Geometry, Passages, collisions
 from meridian.fusion.judging import Astronomer
 from meridian.fusion.risk import ConjunctionRisk
 from meridian.fusion.tracks import Tracks
@@ -26,9 +26,10 @@ SIGMA = 5.0
 PAIR = Meeting(1, "object-000", "object-001")
 
 
-def how_far(plane: tuple[float, float], spread: tuple[float, float, float], radius: float) -> float:
+def how_far(planes: Floats, spreads: Floats, radii: Floats) -> Floats:
     """In place of a probability: in standard deviations, by the larger spread."""
-    return float(np.hypot(*plane) / np.sqrt(max(spread[:2])))
+    far: Floats = np.hypot(planes[:, 0], planes[:, 1]) / np.sqrt(spreads[:, :2].max(axis=1))
+    return far
 
 
 def crossing(count: int, seed: int, speed: float = 7000.0) -> Floats:
@@ -118,7 +119,8 @@ def test_objects_that_fly_abreast_are_as_far_apart_as_they_are(speed: float) -> 
     geometry = Geometry.of(passages, nothing, nothing)
     assert geometry.miss == pytest.approx([5000])
     assert abs(geometry.offset) <= 60 * SECOND
-    assert np.hypot(*geometry.in_plane(0)[0]) == pytest.approx(5000)
+    (plane,), _ = geometry.in_plane(one)
+    assert np.hypot(*plane) == pytest.approx(5000)
 
 
 def test_the_probability_is_that_of_a_draw() -> None:
@@ -126,14 +128,28 @@ def test_the_probability_is_that_of_a_draw() -> None:
     covariance = np.array([[spread[0], spread[2]], [spread[2], spread[1]]])
     drawn = np.random.default_rng(1).multivariate_normal(plane, covariance, 2_000_000)
     share = float((np.hypot(drawn[:, 0], drawn[:, 1]) < radius).mean())
-    assert collision(plane, spread, radius) == pytest.approx(share, rel=0.02)
+    (found,) = collisions(np.array([plane]), np.array([spread]), np.array([radius]))
+    assert found == pytest.approx(share, rel=0.02)
+
+
+def test_a_probability_does_not_depend_on_those_beside_it() -> None:
+    """Which pairs are judged together is chance; what is said of each must not be."""
+    random, count = np.random.default_rng(3), 200
+    planes, radii = random.normal(0, 300, (count, 2)), random.uniform(1, 200, count)
+    wide, narrow, turn = random.uniform(100, 1e4, count), random.uniform(1, 100, count), random.uniform(-1, 1, count)
+    spreads = np.stack([wide**2, narrow**2, 0.9 * turn * wide * narrow], axis=1)
+    together = collisions(planes, spreads, radii)
+    alone = [collisions(*(each[[row]] for each in (planes, spreads, radii)))[0] for row in range(count)]
+    assert together.tolist() == alone
+    assert len(set(alone)) > 0.9 * count, "some are nothing"
 
 
 def test_a_passage_through_the_very_middle_has_a_plane() -> None:
     unmoved, one = np.eye(6)[None], np.zeros(1, np.int64)
     passages = Passages(one, one + 1, one, np.eye(6)[3][None] * 7e3, unmoved, unmoved, 0 * unmoved, np.ones(1))
     nothing = Estimates(np.zeros((1, 6)), np.eye(6)[None])
-    assert Geometry.of(passages, nothing, nothing).in_plane(0) == ((0.0, 0.0), (2.0, 2.0, 0.0))
+    planes, spreads = Geometry.of(passages, nothing, nothing).in_plane(one)
+    assert (planes.tolist(), spreads.tolist()) == ([[0.0, 0.0]], [[2.0, 2.0, 0.0]])
 
 
 def test_a_track_is_the_same_however_its_slices_were_settled() -> None:
