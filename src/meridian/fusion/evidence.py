@@ -7,7 +7,7 @@ a sum is kept as a count and a digest, the sum of a number for each of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +68,15 @@ class Evidence:
 
     def __add__(self, other: Evidence) -> Evidence:
         """What both say. Neither may hold an observation of the other."""
-        return _added_up(
+        if not len(other):
+            return self
+        border = int(other.slices[0])
+        both = self.since(border)._followed_by(other)
+        return self.before(border)._followed_by(_added_up(*(getattr(both, each.name) for each in fields(Evidence))))
+
+    def _followed_by(self, other: Evidence) -> Evidence:
+        """The rows of both, one behind the other."""
+        return Evidence(
             np.concatenate([self.slices, other.slices]),
             np.concatenate([self.objects, other.objects]),
             joined(self.sums, other.sums),
