@@ -29,8 +29,8 @@ the metrics by `make docs`.
 OF_MERIDIAN = """
 ## Meridian
 
-`meridian run` writes these to `metrics.prom` in the home of the operation, once a second. Counters of the edge begin
-anew when it is started, and those of fusion do not.
+`meridian run` writes these to `metrics.prom` in the home of the operation, once a second. Counters begin
+anew when their process is started, but for those of lateness, retractions and source lag, which fusion keeps.
 
 | metric | kind | |
 |---|---|---|

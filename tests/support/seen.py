@@ -157,6 +157,7 @@ PIPELINE = PipelineSeen(
     restarts=1,
     sinks=[SinkSeen(sink=name, state="sending") for name in ("alerts", "catalog", "words")],
     checkpoint_age_s=1.4,
+    starts={"local": 1},
     checkpoint_bytes=2_048,
 )
 EDGE = EdgeSeen(

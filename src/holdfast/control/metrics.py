@@ -171,7 +171,17 @@ METRICS = (
         "Batches that the query has run.",
         _one(lambda s: s.snapshot.spark.timing.batches),
     ),
-    Metric("holdfast_query_seconds", "counter", "What they took, by phase; `triggerExecution` is all of it.", _phases),
-    Metric("holdfast_query_state_commit_seconds", "histogram", "Of that, what it took to make state durable.", _states),
+    Metric(
+        "holdfast_query_seconds",
+        "counter",
+        "Seconds that batches took, by phase; `triggerExecution` is all of it.",
+        _phases,
+    ),
+    Metric(
+        "holdfast_query_state_commit_seconds",
+        "histogram",
+        "What Spark took to write the state of a batch, added up over its tasks.",
+        _states,
+    ),
 )
 """Every metric there is."""

@@ -86,8 +86,8 @@ class SparkProcessor:
         self._hook = hook
         self._query: StreamingQuery | None = None
         self._callback_error: BaseException | None = None
-        self._timed = -1
-        """The newest batch whose time was told."""
+        self._timed = ""
+        """When the newest progress began that was looked at, as Spark writes it."""
 
     def start(self, work: Work, publisher: Callable[[str, bool], Publisher]) -> None:
         """Start the query. It goes on from its checkpoint, or from the start of the reading."""
@@ -125,10 +125,10 @@ class SparkProcessor:
         """What Spark tells of the batches that ended since; of the last hundred, when nobody asked for longer."""
         if self._query is None:
             return []
-        nothing: list[BatchTime] = []
-        found = _asked(lambda query: list(_times_since(self._timed, query)), self._query, gone=nothing)
-        self._timed = max((each.batch_id for each in found), default=self._timed)
-        return found[::-1]
+        nothing: list[dict[str, Any]] = []
+        told = _asked(lambda query: list(_progress_since(self._timed, query)), self._query, gone=nothing)
+        self._timed = max((each["timestamp"] for each in told), default=self._timed)
+        return [_time_of(each) for each in reversed(told) if "addBatch" in each["durationMs"]]
 
     def is_idle(self) -> bool:
         """Whether the query waits for data, or is over."""
@@ -174,15 +174,14 @@ class SparkProcessor:
         return replace(evaluated(batch, writer), failed=reported.taken())
 
 
-def _times_since(batch_id: int, query: StreamingQuery) -> Iterator[BatchTime]:
-    """Of the batches behind one, the newest first. Spark also tells of times at which there was no batch to run."""
+def _progress_since(began: str, query: StreamingQuery) -> Iterator[dict[str, Any]]:
+    """What Spark tells of batches that began later, the newest first, and of times at which there was none to run."""
     told = query._jsq.recentProgress()  # noqa: SLF001 (the Python face reads the texts of all hundred)
     for number in range(len(told) - 1, -1, -1):
-        progress = json.loads(told[number].json())
-        if progress["batchId"] <= batch_id:
+        progress: dict[str, Any] = json.loads(told[number].json())
+        if progress["timestamp"] <= began:
             return
-        if "addBatch" in progress["durationMs"]:
-            yield _time_of(progress)
+        yield progress
 
 
 def _time_of(progress: dict[str, Any]) -> BatchTime:

@@ -170,8 +170,12 @@ class Supervisor:
         while processor.is_active() and not self._stopping.wait(_TICK):
             ticks += 1
             if ticks % _TICKS_A_NOTE == 0:
-                for batch in processor.took():
-                    self.timing = self.timing.after(batch)
+                self._note_times(processor)
+        self._note_times(processor)
+
+    def _note_times(self, processor: Processor) -> None:
+        for batch in processor.took():
+            self.timing = self.timing.after(batch)
 
     def _brought_up(self) -> Processor | None:
         """What runs the query; None when nobody waits for it any more."""

@@ -14,7 +14,7 @@ class BatchTime:
     """What one batch took, in seconds.
 
     :param phases: by the names of whoever ran it.
-    :param state: of that, what it took to make the state durable; nothing when there is no state.
+    :param state: what it took to write the state, added up over tasks; nothing when there is no state.
     """
 
     batch_id: int
@@ -26,7 +26,7 @@ class BatchTime:
 class Timing:
     """What all batches took.
 
-    :param state_counts: how many took how long to make their state durable, by `COARSE_BOUNDS`.
+    :param state_counts: how many took how long to write their state, by `COARSE_BOUNDS`.
     """
 
     batches: int = 0

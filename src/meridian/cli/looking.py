@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from holdfast.cli.output import Output
 
 
+_PAST = 100
+
+
 @command("alerts", examples=("meridian alerts", "meridian alerts --over", "meridian alerts --output json"))
 @click.option("--over", is_flag=True, help="Those that were withdrawn or have passed instead, the last one first.")
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Of those, so many.")
+@click.option("--limit", type=click.IntRange(min=1), help="So many at most; 100 with --over, else all.")
 @directory_option
-def alerts(out: Output, over: bool, limit: int, directory: Path) -> None:
+def alerts(out: Output, over: bool, limit: int | None, directory: Path) -> None:
     """Tell which conjunctions stand, the soonest first."""
     from meridian.service.service import Service
 
     service = Service(directory)
-    found = service.conjunctions_over(limit) if over else service.conjunctions()
+    found = service.conjunctions_over(limit or _PAST) if over else service.conjunctions()[:limit]
     value = [{**asdict(each), "stage": each.stage.value} for each in found]
     rows = [
         (

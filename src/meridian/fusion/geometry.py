@@ -82,7 +82,7 @@ class Geometry:
     def in_plane(self, rows: Integers) -> tuple[Floats, Floats]:
         """Where the second passes in the plane across the velocity, n by 2, and the covariance of that, n by 3.
 
-        Of the covariance: along, across, and both.
+        Of the covariance: towards the place, across that, and of both.
         """
         place = self.place[rows]
         axes = _across(self.velocity[rows], place)

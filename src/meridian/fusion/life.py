@@ -128,7 +128,7 @@ class Conjunctions:
 
     def expired(self, now: int) -> tuple[Conjunctions, list[Conjunction]]:
         """How things stand at a time, in nanoseconds, and the conjunctions whose time has passed since."""
-        passed = [each for each in self.known.values() if each.risk.closest <= now]
+        passed = sorted((each for each in self.known.values() if each.risk.closest <= now), key=_passage)
         over = [
             replace(each, stage=Stage.EXPIRED, told={}, version=each.version + 1)
             for each in passed
@@ -148,3 +148,7 @@ class Conjunctions:
 
 def _is_news(before: Conjunction | None, now: Conjunction) -> bool:
     return before is None or (before.stage, before.risk) != (now.stage, now.risk)
+
+
+def _passage(conjunction: Conjunction) -> Passage:
+    return conjunction.passage

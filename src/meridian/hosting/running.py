@@ -113,7 +113,7 @@ def _upkeep(
     home: Home, assembly: FromHome, service: Service, manner: Manner, children: Sequence[Child]
 ) -> Iterator[None]:
     """Beside fusion: somebody looks, metrics and objects of conjunctions are published, and house is kept."""
-    over = threading.Event()
+    over, keep_days = threading.Event(), home.document().tables.keep_days
 
     def look() -> None:
         while not over.wait(_LOOK_SECONDS):
@@ -131,7 +131,7 @@ def _upkeep(
             with _tolerated("the next hour could not be foreseen, fusion will do it when it needs it"):
                 foresee(home, assembly)
             with _tolerated("what is old could not be forgotten, it is tried again"):
-                forget_what_is_old(home, time.time_ns())
+                forget_what_is_old(home, keep_days, time.time_ns())
 
     threads = [threading.Thread(target=each, daemon=True) for each in (look, keep_house)]
     for thread in threads:
@@ -156,13 +156,12 @@ def publish_watched(home: Home, service: Service) -> None:
         replace_file(path, text)
 
 
-def forget_what_is_old(home: Home, now_ns: int) -> None:
-    """Let the tables forget what is older than the document says; nothing when it says nothing."""
-    days = home.document().tables.keep_days
-    if days is not None:
-        gone = forget(home.directory, now_ns - round(days * DAY))
+def forget_what_is_old(home: Home, keep_days: float | None, now_ns: int) -> None:
+    """Let the tables forget what is older than so many days; nothing when nobody says how many."""
+    if keep_days is not None:
+        gone = forget(home.directory, now_ns - round(keep_days * DAY))
         if any(gone.values()):
-            log.info("rows older than %g days are forgotten: %s", days, gone)
+            log.info("rows older than %g days are forgotten: %s", keep_days, gone)
 
 
 @contextmanager

@@ -55,7 +55,7 @@ class SubscriberSection(Section):
     url: str
     """Where it takes words on alerts: `http://ops.example/alerts`."""
     timeout_ms: Annotated[int, Field(gt=0)] = 200
-    """By then it has to answer; what is late is counted and sent again."""
+    """By then it has to answer; what is late is counted, waited for longer, and sent again if no answer came."""
     token_file: str | None = None
     """A file with the token that it knows us by, beside this document unless its path is absolute."""
 

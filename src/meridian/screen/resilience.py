@@ -47,10 +47,11 @@ def _checkpoint(pipeline: PipelineSeen | None) -> Piece:
 
 
 def _runs(pipeline: PipelineSeen | None) -> list[Piece]:
-    """How often it was started again; the state lies on one machine only, so there is no other path than the local."""
+    """How often it was started again, and where the state came from."""
     if pipeline is None:
         return [f"restarts {NOTHING}, recovery {NOTHING}"]
-    restarts: Piece = (f"restarts {pipeline.restarts:,}, recovery local", "yellow" if pipeline.restarts else "")
+    paths = ", ".join(sorted(pipeline.starts)) or NOTHING
+    restarts: Piece = (f"restarts {pipeline.restarts:,}, recovery {paths}", "yellow" if pipeline.restarts else "")
     return [restarts] if pipeline.state == _RUNNING else [restarts, (pipeline.state, "yellow")]
 
 

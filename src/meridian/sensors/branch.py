@@ -115,6 +115,7 @@ class CorrelatorBranch(EdgeLog):
         self._waiting = Waiting(0)
         self._most_waiting = 0
         self._let_in = 0
+        self._shed_high = 0
         self._told_drops, self._told_at = 0, -inf
 
     def open(self, after: Position | None) -> None:
@@ -135,7 +136,9 @@ class CorrelatorBranch(EdgeLog):
         self._note_waiting(Waiting.between(self._done or self._read_to, self._read_to, self._opened().end()))
         if found is None:
             return None
-        kept = let_on(self._is_high(found.events), self._waiting.events, self._mark)
+        is_high = self._is_high(found.events)
+        kept = let_on(is_high, self._waiting.events, self._mark)
+        self._shed_high += int(np.count_nonzero(is_high & ~kept))
         events = found.events if kept.all() else found.events.filter(pa.array(kept))
         left_out = self._read_to.left_out + found.events.num_rows - events.num_rows
         self._read_to = SiftedPosition(self._read_to.log, self._at, left_out)
@@ -183,7 +186,10 @@ class CorrelatorBranch(EdgeLog):
             accepted=self._let_in,
             handled=max(0, self._let_in - waiting.let_in),
             fullness=min(1.0, waiting.events / self.plan.capacity),
-            drops=(Dropped(policy, Priority.HIGH, 0), Dropped(policy, Priority.LOW, shed)),
+            drops=(
+                Dropped(policy, Priority.HIGH, self._shed_high),
+                Dropped(policy, Priority.LOW, shed - self._shed_high),
+            ),
         )
 
     def metrics(self) -> tuple[Metric, ...]:

@@ -83,7 +83,7 @@ class Recollection:
 
     @property
     def recoveries(self) -> Mapping[str, int]:
-        """How often it was remembered, by where it came from: this machine, or nowhere."""
+        """How often something to remember was looked for, by where it was found: on this machine, or nowhere."""
         return {dict(labels)["path"]: count for labels, count in self._settings.paths.values().items()}
 
     def close(self) -> None:

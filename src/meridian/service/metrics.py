@@ -1,7 +1,7 @@
 """The metrics of an operation as Prometheus reads them: a table of names, and the text made of it. Pure.
 
-Counters of the edge begin anew when it is started, and those of fusion do not; a reader of counters knows how to deal
-with both. A figure that nobody can tell just now is left out rather than told as 0.
+Counters begin anew when their process is started, but for those that are in the state of fusion; a reader of counters
+knows how to deal with both. A figure that nobody can tell just now is left out rather than told as 0.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ METRICS = (
         both(samples.state_bytes, of_pipeline(lambda p: p.checkpoint_bytes, **_DELIVERY)),
     ),
     Metric(
-        "checkpoint_pause_duration_ms", "histogram", "What a batch waited until the state was durable.", samples.pauses
+        "checkpoint_pause_duration_ms", "histogram", "What Spark took to write the state of a batch.", samples.pauses
     ),
     Metric(
         "recovery_path_total",
@@ -143,7 +143,7 @@ METRICS = (
     Metric(
         "timed_sink_deadline_misses_total",
         "counter",
-        "Requests that a subscriber did not answer in time; they are made again.",
+        "Requests that a subscriber did not answer in time; nothing is dropped.",
         of_figures("timed_sink_deadline_misses_total"),
     ),
     Metric("dlq_entries_total", "counter", "What was given up.", samples.dead_letters),

@@ -158,7 +158,7 @@ def state_bytes(seen: Snapshot) -> Iterator[Sample]:
 
 
 def pauses(seen: Snapshot) -> Iterator[Sample]:
-    """For how long a batch of fusion waited until the state was durable."""
+    """For how long a batch of fusion waited until the state was written."""
     if seen.pipeline is not None and seen.pipeline.pauses:
         bounds = [bound * 1000 for bound in COARSE_BOUNDS]
         total = seen.pipeline.pause_seconds * 1000

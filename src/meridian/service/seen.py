@@ -147,7 +147,7 @@ class PipelineSeen:
     starts: Mapping[str, int] = field(default_factory=dict)
     """How often the query was started in this process, by where it began: `fresh`, or from its `local` checkpoint."""
     pauses: Sequence[int] = ()
-    """How many batches took how long to make the state durable, by `COARSE_BOUNDS`."""
+    """How many batches took how long to write the state, by `COARSE_BOUNDS`."""
     pause_seconds: float = 0.0
     """How long all of them took."""
     findings: Sequence[Finding] = ()

@@ -99,7 +99,7 @@ class Service:
         return [reading.conjunction(row) for row in self._tables.rows(CONJUNCTIONS.table, behind, limit)]
 
     def conjunction(self, conjunction_id: str) -> ConjunctionSeen | None:
-        """One of them, also when it is over; nothing when there never was one."""
+        """One of them, also when it is over; nothing when there is none, or it is forgotten."""
         found = self._tables.rows(CONJUNCTIONS.table, "WHERE conjunction_id = ?1", conjunction_id)
         return reading.conjunction(found[0]) if found else None
 

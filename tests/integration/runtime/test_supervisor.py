@@ -51,6 +51,9 @@ def test_a_processor_that_crashes_is_started_again_and_counted_and_nothing_is_lo
         finish(whole)
     assert whole.status().spark.restarts == times
     assert whole.status().spark.starts == {"fresh": times + 1}, "no batch was ever finished before"
+    newest = whole.status().spark.batch_id
+    assert newest is not None
+    assert whole.status().spark.timing.batches == newest + 1, "also of those that ended just before the end"
     assert table_numbers(tmp_path / "sink.db") == passed(EVENTS)
 
 

@@ -19,6 +19,8 @@ from meridian.orbit.pc.quadrature import gauss
 
 _NODES = 64
 _MOST_NODES = 1024
+_BLOCK = 2048
+"""So many encounters are integrated at once: 25 MB of nodes."""
 _CONVERGED = 1e-12
 _ROOT_2 = math.sqrt(2.0)
 _REACH_SIGMAS = 39.0
@@ -40,6 +42,12 @@ def fosters(miss_m: Floats, sigma_m: Floats, radius_m: Floats) -> Floats:
     :param miss_m: along the long axis of the ellipse and along the short one, n by 2.
     :param sigma_m: of the ellipse, the long one first, n by 2.
     """
+    blocks = range(0, len(radius_m), _BLOCK)
+    found = [_converged(*(each[start : start + _BLOCK] for each in (miss_m, sigma_m, radius_m))) for start in blocks]
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def _converged(miss_m: Floats, sigma_m: Floats, radius_m: Floats) -> Floats:
     found, nodes = _discs(miss_m, sigma_m, radius_m, _NODES), _NODES
     moving = np.arange(len(found))
     while len(moving) and nodes < _MOST_NODES:

@@ -105,3 +105,10 @@ def test_two_passages_of_a_pair_are_two() -> None:
 def test_what_was_never_said_cannot_be_taken_back() -> None:
     known, news = through([taken_back(7)])
     assert (known.known, news) == ({}, [[]])
+
+
+def test_those_that_expire_together_are_told_in_one_order_whatever_was_raised_first() -> None:
+    words = [Word(Kind.INSERT, Meeting(7, name, "z"), 0, RISK) for name in ("b", "a")]
+    known, _ = Conjunctions().after(words[:1])
+    known, _ = known.after(words[1:])
+    assert [each.passage.a for each in known.expired(2000)[1]] == ["a", "b"]
