@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -317,6 +318,11 @@ def test_while_the_edge_runs_nothing_is_done_and_a_trial_is(letters: LettersHome
 
 
 def test_a_real_edge_that_runs_is_left_alone_and_says_so_to_a_second_one(letters: LettersHome) -> None:
+    with letters.dead() as dead:
+        dead.remove(DeadLetterFilter())
+    today = (time.time_ns() - EPOCH) // 10**9
+    new = frame(9, range_rate_m_s=-16_000.0)
+    letters.came(RADAR, new, second=today)  # an edge that runs forgets letters of more than a month ago
     letters.write_document(FASTER_ALLOWED)
     with edge_process(letters.home.edge_file) as edge:
         with pytest.raises(PipelineBusy, match=str(edge.process.pid)):
