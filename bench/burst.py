@@ -20,7 +20,7 @@ import numpy as np
 from bench._fusion_run import LEFT_OUT
 from bench.fusion import OBJECTS, Fed, Readings, started, watched
 from bench.steady import memory
-from meridian.hosting.demonstration import prepare
+from meridian.hosting.demonstration import OURS, prepare
 from meridian.operation.assembling import FromHome
 from meridian.operation.foreseeing import foresee
 from meridian.operation.home import Home
@@ -40,7 +40,7 @@ def run() -> Iterator[dict[str, object]]:
 
 def played(directory: Path) -> Iterator[dict[str, object]]:
     home, readings, held = Home(directory), Readings(directory), list[tuple[float, int]]()
-    prepare(home, now_ns=time.time_ns(), others=OBJECTS - 24)
+    prepare(home, now_ns=time.time_ns(), others=OBJECTS - OURS)
     foresee(home, FromHome.of(home))
     stretches = (USUAL, WARM, USUAL * FACTOR, BURST, USUAL, AFTER)
     with started("bench._fusion_feed", directory, *stretches) as feed:

@@ -26,7 +26,7 @@ import numpy as np
 from bench._fusion_feed import FED, PIECE
 from meridian.fusion.outputs import PROGRESS, SUMMARIES, WORDS, place
 from meridian.fusion.windows import SECOND
-from meridian.hosting.demonstration import prepare
+from meridian.hosting.demonstration import OURS, prepare
 from meridian.operation.assembling import FromHome
 from meridian.operation.foreseeing import foresee
 from meridian.operation.home import Home
@@ -84,7 +84,7 @@ def run() -> Iterator[dict[str, object]]:
 
 def measured(directory: Path, rate: int) -> Iterator[dict[str, object]]:
     home, seconds = Home(directory), WARM + MEASURED
-    prepare(home, now_ns=time.time_ns(), others=OBJECTS - 24)
+    prepare(home, now_ns=time.time_ns(), others=OBJECTS - OURS)
     foresee(home, FromHome.of(home))
     readings = Readings(directory)
     with started("bench._fusion_feed", directory, rate, seconds) as feed:

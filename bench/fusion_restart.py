@@ -12,26 +12,26 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from bench._fusion_feed import Sky
+from bench._fusion_feed import LOGS, Sky
 from meridian.fusion.contributions import Contributions
-from meridian.fusion.figures import figures_of
 from meridian.fusion.saved import packed, restored, saved, unpacked
-from meridian.fusion.spark import heard_in, parts_of
+from meridian.fusion.spark import parts_of, seen_in
 from meridian.fusion.state import Seen
-from meridian.fusion.windows import SECOND
-from meridian.hosting.demonstration import prepare
+from meridian.fusion.windows import Windows
+from meridian.hosting.demonstration import OURS, prepare
 from meridian.operation.assembling import FromHome
 from meridian.operation.foreseeing import foresee
 from meridian.operation.home import Home
-from meridian.sensors import SourceKind
+from meridian.sensors import SourceKind, events_of
 
 OBJECTS, SIZE = 45_000, 100 * 10**6
 SLICES, ROWS, FIRST_BATCH = 5, 200_000, 20_000
-"""Stretches of half a minute that are still open, observations in each, and those of the batch that comes first."""
+"""Slices of time that are still open, observations in each, and those of the batch that comes first."""
 _STATE, _BATCH = "state.npz", "batch.npz"
 _DOCUMENT = {"horizon_hours = 3.0": "horizon_hours = 0.1", "screening_km = 20.0": "screening_km = 5.0"}
 """Looks less far ahead than usual: to foresee so many objects would take most of the time of the benchmark."""
@@ -57,7 +57,7 @@ def run() -> Iterator[dict[str, object]]:
 def _left_behind(directory: Path) -> int:
     """A home with a state and a batch that comes behind it; the size of the state."""
     home, now = Home(directory), time.time_ns()
-    prepare(home, now_ns=now, others=OBJECTS - 24)
+    prepare(home, now_ns=now, others=OBJECTS - OURS)
     document = home.document_file.read_text()
     for usual, smaller in _DOCUMENT.items():
         document = document.replace(usual, smaller)
@@ -68,18 +68,16 @@ def _left_behind(directory: Path) -> int:
     state, after = parts.before_anything, now
     for _ in range(SLICES):
         state, _ = state.after(_seen(sky, parts.contributions, after, ROWS, random))
-        after += 30 * SECOND
+        after += Windows().size
     (directory / _STATE).write_bytes(saved(state))
     (directory / _BATCH).write_bytes(packed(_seen(sky, parts.contributions, after, FIRST_BATCH, random)))
     return (directory / _STATE).stat().st_size
 
 
 def _seen(sky: Sky, contributions: Contributions, start: int, count: int, random: np.random.Generator) -> Seen:
-    seen = Seen()
-    for kind, share in ((SourceKind.RADAR, 0.9), (SourceKind.INTER_SATELLITE_LINK, 0.1)):
-        columns = sky.piece(kind, start, round(count * share), random)
-        seen = seen + Seen(contributions.evidence(columns), heard_in(columns), figures_of(columns))
-    return seen
+    shares = {SourceKind.RADAR: 0.9, SourceKind.INTER_SATELLITE_LINK: 0.1}
+    pieces = {kind: sky.piece(kind, start, round(count * share), random) for kind, share in shares.items()}
+    return seen_in((events_of(piece, LOGS[kind]) for kind, piece in pieces.items()), contributions)
 
 
 def begin_again(directory: Path) -> dict[str, float]:
@@ -96,7 +94,7 @@ def begin_again(directory: Path) -> dict[str, float]:
     assert rows
     times.append(time.perf_counter())
     steps = ("catalog", "state", "batch")
-    return {step: round(end - start, 2) for step, start, end in zip(steps, times, times[1:], strict=False)}
+    return {step: round(end - start, 2) for step, (start, end) in zip(steps, pairwise(times), strict=True)}
 
 
 if __name__ == "__main__":

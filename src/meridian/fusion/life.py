@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import blake2b
+from operator import attrgetter
 
 from meridian.fusion.emissions import Word
 from meridian.fusion.risk import ConjunctionRisk
@@ -128,7 +129,7 @@ class Conjunctions:
 
     def expired(self, now: int) -> tuple[Conjunctions, list[Conjunction]]:
         """How things stand at a time, in nanoseconds, and the conjunctions whose time has passed since."""
-        passed = sorted((each for each in self.known.values() if each.risk.closest <= now), key=_passage)
+        passed = sorted((each for each in self.known.values() if each.risk.closest <= now), key=attrgetter("passage"))
         over = [
             replace(each, stage=Stage.EXPIRED, told={}, version=each.version + 1)
             for each in passed
@@ -148,7 +149,3 @@ class Conjunctions:
 
 def _is_news(before: Conjunction | None, now: Conjunction) -> bool:
     return before is None or (before.stage, before.risk) != (now.stage, now.risk)
-
-
-def _passage(conjunction: Conjunction) -> Passage:
-    return conjunction.passage

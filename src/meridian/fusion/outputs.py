@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from meridian.fusion.life import Stage
+
 ROUTE = "route"
 WORDS = "words"
 """The table with every word on every alert, in the order in which they were said."""
@@ -111,6 +113,8 @@ CONJUNCTIONS = Output(
     ),
 )
 """Passages of pairs, each with its life."""
+IS_OVER = "stage IN ({})".format(", ".join(f"'{stage.value}'" for stage in Stage if stage.is_over))
+"""What holds of the rows of conjunctions on which nobody has to act any more, in SQL."""
 
 OBJECTS = Output(
     "object",

@@ -12,14 +12,12 @@ from contextlib import closing
 from pathlib import Path
 
 from holdfast.disk.sqlite import connect
-from meridian.fusion.life import Stage
-from meridian.fusion.outputs import ALERTS, CONJUNCTIONS, CONTACTS, SUMMARIES, WORDS, place
+from meridian.fusion.outputs import ALERTS, CONJUNCTIONS, CONTACTS, IS_OVER, SUMMARIES, WORDS, place
 
 DAY = 24 * 3600 * 1_000_000_000
-_OVER = ", ".join(f"'{stage.value}'" for stage in Stage if stage.is_over)
 _OLD: Mapping[str, str] = {
     ALERTS.table: "window_end_ns < ?1",
-    CONJUNCTIONS.table: f"closest_ns < ?1 AND stage IN ({_OVER})",
+    CONJUNCTIONS.table: f"closest_ns < ?1 AND {IS_OVER}",
     CONTACTS.table: "last_ns < ?1",
     SUMMARIES.table: "window_end_ns < ?1",
     WORDS: "window_end_ns < ?1",

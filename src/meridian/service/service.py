@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.model.errors import InvalidRequest
 from holdfast.runtime.layout import Layout
-from meridian.fusion.life import Stage
-from meridian.fusion.outputs import ALERTS, CONJUNCTIONS, OBJECTS, PROGRESS, WORDS
+from meridian.fusion.outputs import ALERTS, CONJUNCTIONS, IS_OVER, OBJECTS, PROGRESS, WORDS
 from meridian.fusion.rows import SLOTS
 from meridian.operation.home import Home
 from meridian.service import logs, reading
@@ -43,8 +42,6 @@ _LOOKED_AT = 300
 """So many batches are looked at again with every look."""
 _HEARD = 5000
 """So many of the newest words are looked through for those that were not counted yet."""
-_OVER = ", ".join(f"'{stage.value}'" for stage in Stage if stage.is_over)
-"""As SQL lists them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +87,12 @@ class Service:
 
     def conjunctions(self) -> Sequence[ConjunctionSeen]:
         """Those on which somebody may have to act, the soonest first."""
-        behind = f"WHERE stage NOT IN ({_OVER}) ORDER BY closest_ns, conjunction_id"
+        behind = f"WHERE NOT {IS_OVER} ORDER BY closest_ns, conjunction_id"
         return [reading.conjunction(row) for row in self._tables.rows(CONJUNCTIONS.table, behind)]
 
     def conjunctions_over(self, limit: int) -> Sequence[ConjunctionSeen]:
         """Those that were withdrawn or have passed, the last one first."""
-        behind = f"WHERE stage IN ({_OVER}) ORDER BY closest_ns DESC, conjunction_id LIMIT ?1"
+        behind = f"WHERE {IS_OVER} ORDER BY closest_ns DESC, conjunction_id LIMIT ?1"
         return [reading.conjunction(row) for row in self._tables.rows(CONJUNCTIONS.table, behind, limit)]
 
     def conjunction(self, conjunction_id: str) -> ConjunctionSeen | None:

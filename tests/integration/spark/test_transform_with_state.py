@@ -68,7 +68,7 @@ def test_a_batch_whose_commit_is_gone_counts_nothing_twice(tmp_path: Path) -> No
 
 
 @pytest.mark.req("CKP-05")
-def test_how_long_batches_took_to_make_their_state_durable_is_told(tmp_path: Path) -> None:
+def test_how_long_batches_took_to_write_their_state_is_told(tmp_path: Path) -> None:
     whole = pipeline(tmp_path, events=EVENTS)
     with started(whole, processor=None):
         wait_until(lambda: whole.status().spark.timing.batches == 2, "both batches are timed", within=200)
