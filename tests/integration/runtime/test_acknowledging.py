@@ -6,14 +6,15 @@ from datetime import timedelta
 from threading import Event
 from typing import TYPE_CHECKING
 
+from tests.support.crash.reconcile import table_numbers
+from tests.support.engine_pipelines import Tap, impatient, started, wait_until
+from tests.support.local_pipelines import passed
+
 from holdfast import BatchLimits, Pipeline, Sqlite
 from holdfast.model.errors import LogUnavailable
 from holdfast.model.positions import Seq
 from holdfast.model.steps import Step
 from holdfast.runtime.lifecycle import State
-from tests.support.crash.reconcile import table_numbers
-from tests.support.engine_pipelines import Tap, impatient, started, wait_until
-from tests.support.local_pipelines import passed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tests.support.engine_pipelines import wait_until
+
 from holdfast.capture import Generator
 from holdfast.flow.retry import RetryPolicy
 from holdfast.model.positions import Lsn, Seq
 from holdfast.model.steps import Step
 from holdfast.runtime.acknowledging import SourceAcknowledger
-from tests.support.engine_pipelines import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
