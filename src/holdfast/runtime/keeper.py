@@ -1,4 +1,4 @@
-"""What follows from how far Spark and the lanes are: Spark's checkpoint is synced, inboxes forget, sources are told.
+"""What follows from how far Spark and the lanes are: Spark's checkpoint is synced, and inboxes forget.
 
 It also closes and opens admission, and has an optional sink detached that keeps the outbox full. Every duty is done in
 rounds, again and again; one that fails is tried in the next round. It starts no thread and decides nothing about the
@@ -12,14 +12,12 @@ import time
 from typing import TYPE_CHECKING
 
 from holdfast.log.values import Keep
-from holdfast.model.positions import earliest
 from holdfast.runtime.relief import Relief
 from holdfast.runtime.rollback.points import Points
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from holdfast.capture import Capture, Reception
     from holdfast.deliver import Delivery
     from holdfast.log import Inbox
     from holdfast.log.values import Published
@@ -37,29 +35,27 @@ class Keeper:
     """Keeps house for one run.
 
     :param may_admit: whether the pipeline's state lets Spark take in more.
+    :param synced: told where the sources stand after the newest batch that survives a loss of power.
     """
 
     def __init__(
         self,
         ground: Ground,
-        captures: Sequence[Capture | Reception],
         delivery: Delivery,
         *,
         may_admit: Callable[[], bool],
+        synced: Callable[[Mapping[str, Position]], None],
     ) -> None:
         quotas = ground.plan.quotas
         self._ground = ground
-        self._captures = captures
         self._delivery = delivery
         self._points = Points(ground.layout, ground.plan.points, hook=ground.hook)
         self._relief = None if quotas.outbox is None else Relief(quotas.outbox, quotas.detach_after.total_seconds())
         self._may_admit = may_admit
-        self._lock = threading.Lock()
+        self._tell_synced = synced
         self._admission = threading.Lock()
         self._admits: bool | None = None
         self._synced: Published | None = None
-        self._committed: dict[str, Position] = {}
-        self._told: dict[str, Position] = {}
         self._sweep_at = 0.0
 
     def keep(self) -> None:
@@ -67,13 +63,7 @@ class Keeper:
         self.sync_spark()
         self._relieve()
         self.set_admission()
-        self._tell_sources()
         self._sweep_dead_letters()
-
-    def acknowledge(self, positions: Mapping[str, Position]) -> None:
-        """These positions are committed; the sources are told once Spark's checkpoint is synced up to there."""
-        with self._lock:
-            self._committed.update(positions)
 
     def set_admission(self) -> None:
         """Let Spark take in more, or not. It asks in a process of its own, so this goes through the inboxes."""
@@ -101,6 +91,7 @@ class Keeper:
             if batch is not None:
                 self._ground.checkpoint.sync_finished(finished)
                 self._synced = batch
+                self._tell_synced(batch.positions)
                 self._points.keep(self._ground.checkpoint, batch)
         if self._synced is not None:
             for inbox in self._ground.inboxes.values():
@@ -140,16 +131,3 @@ class Keeper:
         if time.monotonic() >= self._sweep_at:
             self._ground.dead_letters.sweep(released=self._ground.outbox.trimmed())
             self._sweep_at = time.monotonic() + _SWEEP_EVERY
-
-    def _tell_sources(self) -> None:
-        """Tell each source how far it may forget: committed by the policy, and synced by Spark."""
-        if self._synced is None:
-            return
-        with self._lock:
-            committed = dict(self._committed)
-        for source in (capture.source for capture in self._captures):
-            if source.name in committed and source.name in self._synced.positions:
-                safe = earliest([committed[source.name], self._synced.positions[source.name]])
-                if safe != self._told.get(source.name):
-                    source.acknowledge(safe)
-                    self._told[source.name] = safe
