@@ -10,9 +10,9 @@ from holdfast.log import inbox_control as control
 from holdfast.log.cutting import check_shape, check_values, cut, position_of_text, position_text
 from holdfast.log.inbox_index import LAYOUT, drop_unfinished, insert_chunks, move_state, read_state, segment_lengths
 from holdfast.log.keys import consume, leave_out_repeated
+from holdfast.log.oserrors import full
 from holdfast.log.pushes import answers, joined, placed
 from holdfast.log.restoring import RESTORED
-from holdfast.log.oserrors import full
 from holdfast.log.retention import forgettable, roll_size
 from holdfast.log.segment import encode
 from holdfast.log.segmented import Kind, SegmentedLog, Steps
