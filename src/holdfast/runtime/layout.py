@@ -26,6 +26,10 @@ class Layout:
         """The dead letters."""
         return self.root / "dead"
 
+    def disks(self) -> tuple[Path, ...]:
+        """The directories that may lie on disks of their own."""
+        return (self.root, self.root / "inbox", self.outbox, self.dead_letters)
+
     @property
     def checkpoints(self) -> Path:
         """The checkpoint store: cursors, history of runs, known sources."""
