@@ -36,6 +36,11 @@ class Layout:
         """Copies of Spark's checkpoint to go back to."""
         return self.root / "points"
 
+    @property
+    def spark_log(self) -> Path:
+        """What Spark's JVM and its Python workers print."""
+        return self.root / "log" / "spark.log"
+
     def spark(self, generation: int) -> Path:
         """Spark's checkpoint directory of a generation."""
         return self.root / "spark" / str(generation)
