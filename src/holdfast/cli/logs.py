@@ -1,0 +1,136 @@
+"""Where the log lines of a run go: all of them into a file of bounded size, warnings to the terminal as well.
+
+A line of the file is logfmt, so that `grep` and Holdfast's own `parse_logfmt` read it:
+
+    time=2026-11-18T07:04:11.218Z level=warning pipeline=orders logger=deliver.worker msg="lane table is frozen …"
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.cli.output import Output
+
+LEVELS = ("debug", "info", "warning", "error")
+ALARMS = "holdfast.alarms"
+"""The logger of alarms: the terminal has them already, in their own words."""
+_MAX_BYTES = 10 << 20
+_OLDER_FILES = 4
+_LONGEST_ON_A_TERMINAL = 400
+
+
+def log_file_of(directory: Path) -> Path:
+    """The log file of a pipeline."""
+    return directory / "log" / "holdfast.log"
+
+
+@contextmanager
+def logging_to(file: Path | None, *, level: str, pipeline: str, out: Output) -> Iterator[None]:
+    """Write log lines there while a pipeline runs.
+
+    :param file: None for standard error, without anything else on the terminal.
+    :param level: the least level that is written; the terminal gets warnings and errors.
+    """
+    root, ours, java = logging.getLogger(), logging.getLogger("holdfast"), logging.getLogger("py4j")
+    handlers: list[logging.Handler] = []
+    if file is None:
+        handlers.append(logging.StreamHandler(sys.stderr))
+    else:
+        handlers += [LogFile(file), _OnTerminal(out)]
+    handlers[0].setFormatter(Logfmt(pipeline))
+    before = ours.level, java.level
+    ours.setLevel(level.upper())
+    java.setLevel(logging.CRITICAL)  # what it meets is reported by whoever asked it, without its stack
+    for handler in handlers:
+        root.addHandler(handler)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            root.removeHandler(handler)
+            handler.close()
+        ours.setLevel(before[0])
+        java.setLevel(before[1])
+
+
+class Logfmt(logging.Formatter):
+    """A record as one line of `key=value`."""
+
+    def __init__(self, pipeline: str) -> None:
+        super().__init__()
+        self._pipeline = pipeline
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        fields = {
+            "time": time,
+            "level": record.levelname.lower(),
+            "pipeline": self._pipeline,
+            "logger": record.name.removeprefix("holdfast."),
+            "msg": record.getMessage(),
+        }
+        if record.exc_info:
+            fields["trace"] = self.formatException(record.exc_info)
+        return " ".join(f"{key}={_quoted(value)}" for key, value in fields.items())
+
+
+class LogFile(RotatingFileHandler):
+    """A log file that never ends its writer: what cannot be written, as on a full disk, is dropped."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, maxBytes=_MAX_BYTES, backupCount=_OLDER_FILES, delay=True, encoding="utf-8")
+        self._path = path
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        if self.stream is None:
+            from holdfast.log.disk import make_directory  # loaded with the pipeline, not with the command
+            from holdfast.model.errors import HoldfastError
+
+            try:
+                make_directory(self._path.parent)
+            except HoldfastError:
+                return
+        super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the name that logging calls)
+        """Drop the line; the next one opens the file anew."""
+        stream, self.stream = self.stream, None  # type: ignore[assignment]
+        if stream is not None:
+            try:
+                stream.close()
+            except OSError:
+                return
+
+
+class _OnTerminal(logging.Handler):
+    """Warnings and errors as notes, each on one line."""
+
+    def __init__(self, out: Output) -> None:
+        super().__init__(logging.WARNING)
+        self._out = out
+        self.addFilter(lambda record: record.name != ALARMS)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a note."""
+        lines = record.getMessage().splitlines() or [""]
+        text = lines[0] if len(lines) == 1 else f"{lines[0]} …"
+        cut = text if len(text) <= _LONGEST_ON_A_TERMINAL else f"{text[:_LONGEST_ON_A_TERMINAL]}…"
+        self._out.note(f"{record.levelname.lower()}: {cut}")
+
+
+def _quoted(value: str) -> str:
+    if value and not any(character in ' ="\\' or not character.isprintable() for character in value):
+        return value
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    printable = "".join(c if c.isprintable() else repr(c)[1:-1] for c in escaped)
+    return f'"{printable}"'
