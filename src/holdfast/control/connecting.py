@@ -63,9 +63,10 @@ def try_connections(plan: Plan) -> Connections:
 
 def _attempts(plan: Plan) -> Iterator[tuple[str, Callable[[], None]]]:
     for source in plan.sources:
-        is_pushed_to = isinstance(source, Receiver)
-        attempt = partial(_try_receiver, source, plan.directory) if is_pushed_to else source.check_connection
-        yield f"source {source.name}", attempt
+        if isinstance(source, Receiver):
+            yield f"source {source.name}", partial(_try_receiver, source, plan.directory)
+        else:
+            yield f"source {source.name}", source.check_connection
     for spec in plan.sinks:
         identity = LaneIdentity(f"{plan.name}.validate", spec.name, "validate", 1, no_hook)
         yield f"sink {spec.name}", partial(spec.sink.check_connection, identity)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.control.document import keep_document
-from holdfast.control.ending import Ending, Manner
+from holdfast.control.ending import Ending
 from holdfast.control.exporting import MetricsPort, write_metrics
 from holdfast.control.observer import Observer
 from holdfast.control.service import DRAIN_WITHIN, Service
@@ -120,14 +120,14 @@ def _end(
 ) -> StopRecord | None:
     try:
         try:
-            if ending.manner is Manner.STOP:
+            if ending.is_to_stop():
                 signals.phase = Phase.STOPPING
                 whole.stop()
             else:
                 within = drain_within if ending.within is None else ending.within
                 draining(within)
                 signals.phase = Phase.DRAINING
-                if ending.manner is Manner.STOP:  # asked for since it was decided to drain
+                if ending.is_to_stop():  # asked for since it was decided to drain
                     raise StopNow
                 whole.drain(within=within)
                 signals.phase = Phase.STOPPING

@@ -58,7 +58,7 @@ class DiskReserve:
     """
 
     def __init__(self, directories: Iterable[Path]) -> None:
-        by_disk = {}
+        by_disk: dict[int, Path] = {}
         for directory in directories:
             with suppress(OSError):
                 by_disk.setdefault(directory.stat().st_dev, directory / _NAME)

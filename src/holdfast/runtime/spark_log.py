@@ -74,7 +74,7 @@ class _Rotating(RotatingFileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the name that logging calls)
         """Drop the line; the next one opens the file anew."""
-        stream, self.stream = self.stream, None  # type: ignore[assignment]
+        stream, self.stream = self.stream, None
         if stream is not None:
             try:
                 stream.close()
