@@ -12,9 +12,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from holdfast.disk.log_file import LogFile
 
 if TYPE_CHECKING:
     from holdfast.cli.output import Output
@@ -25,11 +26,6 @@ ALARMS = "holdfast.alarms"
 _MAX_BYTES = 10 << 20
 _OLDER_FILES = 4
 _LONGEST_ON_A_TERMINAL = 400
-
-
-def log_file_of(directory: Path) -> Path:
-    """The log file of a pipeline."""
-    return directory / "log" / "holdfast.log"
 
 
 @contextmanager
@@ -44,7 +40,7 @@ def logging_to(file: Path | None, *, level: str, pipeline: str, out: Output) -> 
     if file is None:
         handlers.append(logging.StreamHandler(sys.stderr))
     else:
-        handlers += [LogFile(file), _OnTerminal(out)]
+        handlers += [LogFile(file, max_bytes=_MAX_BYTES, older_files=_OLDER_FILES), _OnTerminal(out)]
     handlers[0].setFormatter(Logfmt(pipeline))
     before = ours.level, java.level
     ours.setLevel(level.upper())
@@ -81,35 +77,6 @@ class Logfmt(logging.Formatter):
         if record.exc_info:
             fields["trace"] = self.formatException(record.exc_info)
         return " ".join(f"{key}={_quoted(value)}" for key, value in fields.items())
-
-
-class LogFile(RotatingFileHandler):
-    """A log file that never ends its writer: what cannot be written, as on a full disk, is dropped."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, maxBytes=_MAX_BYTES, backupCount=_OLDER_FILES, delay=True, encoding="utf-8")
-        self._path = path
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a line."""
-        if self.stream is None:
-            from holdfast.log.disk import make_directory  # loaded with the pipeline, not with the command
-            from holdfast.model.errors import HoldfastError
-
-            try:
-                make_directory(self._path.parent)
-            except HoldfastError:
-                return
-        super().emit(record)
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the name that logging calls)
-        """Drop the line; the next one opens the file anew."""
-        stream, self.stream = self.stream, None
-        if stream is not None:
-            try:
-                stream.close()
-            except OSError:
-                return
 
 
 class _OnTerminal(logging.Handler):
