@@ -112,7 +112,7 @@ def test_a_connection_that_could_only_read_is_made_again_when_the_directory_can_
     sink.deliver(batch_of(1))
     assert isinstance(sink, Sqlite)
     sink._session.drop()
-    with read_only(tmp_path), pytest.raises(Fatal, match="readonly|unable to open"):
+    with read_only(tmp_path), pytest.raises(Fatal, match=r"readonly|unable to open"):
         sink.deliver(batch_of(2))
     sink.deliver(batch_of(2))
     assert lanes.seqs() == seqs_of(1, 2)
