@@ -90,7 +90,7 @@ class Worker:
             if not lane.keeps_cursor and job.rejected:
                 self._resolve_without_sink(job, attempt)
                 return None
-        self._hold(job, attempt)
+        self._hold(error, job, attempt)
         return self._taking.again(job, pause=asked)
 
     def _freeze(self, error: Exception, job: Job, attempt: Attempt) -> Attempt:
@@ -98,7 +98,7 @@ class Worker:
         job.was_frozen = True
         job.tries = job.tries.while_frozen()
         self._lane.note(error)
-        self._hold(job, attempt)
+        self._hold(error, job, attempt)
         return self._taking.again(job, pause=0)
 
     def _fail(self, job: Job, attempt: Attempt) -> None:
@@ -108,7 +108,7 @@ class Worker:
             self._lane.trying[job.oseq] = job.tries
             attempt.sending.fail()
 
-    def _hold(self, job: Job, attempt: Attempt) -> None:
+    def _hold(self, error: Exception, job: Job, attempt: Attempt) -> None:
         """The lane is frozen until the breaker lets one attempt through."""
         lane = self._lane
         with lane.answering():
@@ -120,7 +120,7 @@ class Worker:
             lane.name,
             job.oseq,
             lane.spec.breaker.cool_down,
-            lane.last_error,
+            error,
         )
 
     def _resolve_without_sink(self, job: Job, attempt: Attempt) -> None:
