@@ -15,6 +15,7 @@ from holdfast.cli.showing import alarm_line, progress_line, record_text
 if TYPE_CHECKING:
     from holdfast.cli.output import Output
     from holdfast.control.status import Status
+    from holdfast.model.errors import HoldfastError
 
 
 @command(
@@ -85,6 +86,13 @@ def run(
             served = "" if port is None else f" Metrics: http://127.0.0.1:{port}/metrics"
             out.note(f"{plan.name} runs in {plan.directory}; Ctrl-C drains it.{served}")
 
+    def waiting(error: HoldfastError) -> None:
+        if out.form is Form.JSON:
+            value = {"event": "waiting", "pipeline": plan.name, "cause": error.what, "remedy": error.remedy}
+            out.result(value, "")
+        else:
+            out.note(f"{plan.name} starts by itself once its disk has room. {error.what}")
+
     record = host(
         plan,
         document.read_text(encoding="utf-8-sig"),
@@ -100,6 +108,7 @@ def run(
         processor=click.get_current_context().obj,
         told=told,
         started=started,
+        waiting=waiting,
     )
     out.end_progress()
     out.result({"event": "ended", "pipeline": plan.name, "stop": record}, record_text(plan.name, record))

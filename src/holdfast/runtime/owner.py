@@ -29,6 +29,9 @@ LOCK = "owner.lock"
 """The file that is locked, and in which the owner writes who it is."""
 
 
+_RECORD_BYTES = 128
+
+
 class Takeover(Enum):
     """What to do when another process holds the directory."""
 
@@ -75,8 +78,7 @@ class Ownership:
             os.close(handle)
             return cls(None)
         try:
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, json.dumps(vars_of(Holder.this_process())).encode(), 0)
+            _write_holder(handle, Holder.this_process())
         except OSError as error:
             os.close(handle)
             raise disk_error(error, directory / LOCK) from error
@@ -130,6 +132,21 @@ def undisturbed(directory: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def is_owned(directory: Path) -> bool:
+    """Whether a process holds the directory now, be it at work or about to start."""
+    try:
+        with undisturbed(directory):
+            return False
+    except PipelineBusy:
+        return True
+
+
+def _write_holder(handle: int, holder: Holder) -> None:
+    """Over what is there, at a fixed length: on a full disk that needs no room."""
+    os.pwrite(handle, json.dumps(vars_of(holder)).encode().ljust(_RECORD_BYTES), 0)
+    os.ftruncate(handle, _RECORD_BYTES)
 
 
 def vars_of(holder: Holder) -> dict[str, object]:
