@@ -94,7 +94,8 @@ class SqliteStore(SqlStore):
 
     def _translate(self, error: Exception) -> CheckpointError:
         kind, remedy = _meaning(error, self._path)
-        return kind(f"{self._place} failed: {error}.", remedy=remedy, path=str(self._path))
+        what = f"There is no room for {self._path}" if kind is StoreFull else f"{self._place} failed"
+        return kind(f"{what}: {error}.", remedy=remedy, path=str(self._path))
 
     def _leaves_commit_unknown(self, error: Exception) -> bool:
         """After a failed sync the commit may be in the file, and be found there after a crash."""

@@ -18,6 +18,7 @@ from holdfast.cli.showing import alarm_line, progress_line, record_text
 if TYPE_CHECKING:
     from holdfast.cli.output import Output
     from holdfast.control.status import Status
+    from holdfast.model.errors import HoldfastError
     from holdfast.runtime.plan import Plan
 
 log = logging.getLogger("holdfast")
@@ -108,6 +109,7 @@ def run(
             told=face.seen,
             started=face.started,
             draining=face.draining,
+            waiting=face.waiting,
         )
         out.end_progress()
         ended = record_text(plan.name, record)
@@ -140,6 +142,12 @@ class _Face:
             "log_file": self._log_file,
         }
         self._event(value, f"{name} runs in {directory}; Ctrl-C drains it.{logged}{served}")
+
+    def waiting(self, error: HoldfastError) -> None:
+        """The start waits for room on the disk."""
+        name = self._plan.name
+        value = {"event": "waiting", "pipeline": name, "cause": error.what, "remedy": error.remedy}
+        self._event(value, f"{name} starts by itself once its disk has room. {error.what}")
 
     def seen(self, status: Status) -> None:
         """Once an interval."""

@@ -27,11 +27,11 @@ from holdfast.ledger import Cursors
 from holdfast.log import EntryState, Fate, InboxReader, dead_index, dead_queries, outbox_index
 from holdfast.log.opening import open_to_read
 from holdfast.model.clock import utc_now
-from holdfast.model.errors import NotRunning
+from holdfast.model.errors import LogFull, NotRunning, StoreFull
 from holdfast.runtime.layout import Layout
-from holdfast.runtime.owner import LOCK, Ownership, recorded
+from holdfast.runtime.owner import LOCK, Ownership, is_owned, recorded
 from holdfast.runtime.records import HISTORY, LOGS, PAUSE, Logs, Pause
-from holdfast.runtime.restarts import History
+from holdfast.runtime.restarts import History, Run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,9 +70,19 @@ def set_pause(directory: Path, pause: Pause) -> None:
 
 
 def status_from_files(directory: Path, *, name: str | None = None) -> Status:
-    """What the files say: positions that are last known, and how the last run ended."""
-    with reading(directory) as store:
-        return status_of((_snapshot(directory, store, name or directory.name),))
+    """What the files say: positions that are last known, and how the last run ended.
+
+    On a disk without any room SQLite's files cannot even be read; then the error says who waits for room.
+    """
+    try:
+        with reading(directory) as store:
+            return status_of((_snapshot(directory, store, name or directory.name),))
+    except (LogFull, StoreFull) as error:
+        holder = recorded(directory / LOCK)
+        if holder is None or not is_owned(directory):
+            raise
+        what = f"Process {holder.pid} is about to start the pipeline and waits for its disk. {error.what}"
+        raise type(error)(what, remedy="Make room on its disk; it starts by itself.") from error
 
 
 def _snapshot(directory: Path, store: CheckpointStore, name: str) -> Snapshot:
@@ -107,15 +117,24 @@ def _snapshot(directory: Path, store: CheckpointStore, name: str) -> Snapshot:
 def _life(directory: Path, history: History, pause: Pause) -> tuple[str, int | None, str | None]:
     """State, process and error, by how the last run ended."""
     last = history.runs[-1] if history.runs else None
+    holder = recorded(directory / LOCK)
+    if is_owned(directory) and _is_before_its_begin(directory, last):
+        return "starting", holder.pid if holder else None, None
     if last is None or last.exit is Exit.OK:
         since = f" It is paused since {pause.since.isoformat()}, and stays so at the next start." if pause.since else ""
         return "stopped", None, f"The pipeline is stopped.{since}" if since else None
     if last.exit is not None:
         return "failed", None, last.reason or None
-    holder = recorded(directory / LOCK)
     if holder is not None and holder.lives:
         return "running", holder.pid, None
     return "crashed", None, None
+
+
+def _is_before_its_begin(directory: Path, last: Run | None) -> bool:
+    """Whether the owner has taken the directory and not noted a run yet: it opens its files, or waits for room."""
+    if last is None or last.exit is not None:
+        return True
+    return (directory / LOCK).stat().st_mtime > last.began.timestamp()
 
 
 def _outbox(directory: Path) -> tuple[Published | None, int]:

@@ -94,6 +94,7 @@ def judge(pictures: Sequence[Snapshot]) -> Health:
 def _findings(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[Finding]:
     yield from _of_the_pipeline(now)
     if now.state in _OVER:
+        yield from _of_the_disk(now)
         return
     yield from _of_spark(now, pictures)
     yield from _of_the_checkpoint(now, pictures)
@@ -122,6 +123,9 @@ def _of_the_pipeline(now: Snapshot) -> Iterator[Finding]:
         cause, remedy = _ENDS.get(now.state, ("The pipeline has failed.", "Mend the cause and start it again."))
         alarm = None if now.state == "stopped" else Alarm.PIPELINE_DOWN
         yield Finding("pipeline", Level.DOWN, now.error or cause, remedy, alarm)
+    elif now.state == "starting":
+        remedy = "Wait. If its disk is full, make room; it starts by itself."
+        yield Finding("pipeline", Level.FAILING, "A process is about to start it.", remedy)
     elif now.state == "paused":
         yield Finding("pipeline", Level.DEGRADED, "Somebody has paused it.", "Let it go on with `holdfast resume`.")
     elif now.state == "draining":

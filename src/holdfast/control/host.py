@@ -25,6 +25,7 @@ from holdfast.model.errors import ControlUnavailable, HoldfastError
 from holdfast.runtime.ground import Accept
 from holdfast.runtime.owner import Takeover
 from holdfast.runtime.pipeline import Pipeline, Until
+from holdfast.runtime.starting import start_when_there_is_room
 
 if TYPE_CHECKING:
     from holdfast.control.snapshot import Snapshot
@@ -58,19 +59,32 @@ def host(
     told: Callable[[Status], None] = lambda _: None,
     started: Callable[[int | None], None] = lambda _: None,
     draining: Callable[[float], None] = lambda _: None,
+    waiting: Callable[[HoldfastError], None] = lambda _: None,
 ) -> StopRecord | None:
     """Run until it ends, and say what remains. Raises what ended the pipeline, if something did.
+
+    On a full disk it starts once there is room. None when it was asked to stop before.
 
     :param text: the document of the plan, which is kept beside the logs.
     :param told: given the status once an interval.
     :param started: called with the port of the metrics once capture and lanes work.
     :param draining: called with the seconds that a drain may take, before it begins.
+    :param waiting: called once when the start has to wait for room on the disk, with the reason.
     """
     whole = Pipeline.of(plan)
     ending = Ending()
     signals = StopSignals(ending)
     with signals.handled():
-        whole.start(until=manners.until, takeover=manners.takeover, accept=manners.accept, processor=processor)
+        is_started = start_when_there_is_room(
+            lambda: whole.start(
+                until=manners.until, takeover=manners.takeover, accept=manners.accept, processor=processor
+            ),
+            plan.directory,
+            is_asked_to_stop=ending.asked.wait,
+            waiting=waiting,
+        )
+        if not is_started:
+            return None
         with ExitStack() as beside:
             beside.callback(_stop_if_open, whole)
             port = _surround(whole, text, manners, ending, told, beside)

@@ -96,8 +96,12 @@ class Engine:
             self._keeper.set_admission()
             self.delivery.start()
         except BaseException as error:
-            self.ground.note_end(Exit.ERRORED, str(error)[:500])
-            self.ground.close()
+            try:
+                self.ground.note_end(Exit.ERRORED, str(error)[:500])
+            except HoldfastError as trouble:
+                log.warning("how the run ended cannot be written down: %s", trouble)
+            finally:
+                self.ground.close()
             raise
         for capture in self.captures:
             capture.start()

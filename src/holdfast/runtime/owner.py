@@ -29,6 +29,9 @@ LOCK = "owner.lock"
 """The file that is locked, and in which the owner writes who it is."""
 
 
+_RECORD_BYTES = 512
+
+
 class Takeover(Enum):
     """What to do when another process holds the directory."""
 
@@ -147,12 +150,13 @@ def undisturbed(directory: Path) -> Iterator[None]:
 
 
 def _write(handle: int, holder: Holder) -> None:
+    """Over what is there, at a fixed length: on a full disk that needs no room."""
     document = {
         "pid": holder.pid,
         "started": holder.process.started,
         "helpers": [[helper.pid, helper.started] for helper in holder.helpers],
     }
-    text = json.dumps(document).encode()
+    text = json.dumps(document).encode().ljust(_RECORD_BYTES)
     os.pwrite(handle, text, 0)
     os.ftruncate(handle, len(text))
 
@@ -168,6 +172,15 @@ def _end_helpers(before: Holder | None, directory: Path, patience: float) -> Non
             remedy="It waits for a disk or a file system, as a rule: start again once that answers.",
             pid=before.pid,
         )
+
+
+def is_owned(directory: Path) -> bool:
+    """Whether a process holds the directory now, be it at work or about to start."""
+    try:
+        with undisturbed(directory):
+            return False
+    except PipelineBusy:
+        return True
 
 
 def _locked(handle: int, how: int = fcntl.LOCK_EX) -> bool:
