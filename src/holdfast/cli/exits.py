@@ -14,6 +14,7 @@ class ExitCode(IntEnum):
     DEGRADED = 3
     NOT_RUNNING = 4
     NOT_READY = 5
+    PARTLY_REFUSED = 6
 
     @property
     def meaning(self) -> str:
@@ -28,4 +29,5 @@ _MEANINGS = {
     ExitCode.DEGRADED: "The pipeline works, and something needs attention.",
     ExitCode.NOT_RUNNING: "No process runs the pipeline.",
     ExitCode.NOT_READY: "The pipeline cannot make progress: something has failed, or it is paused.",
+    ExitCode.PARTLY_REFUSED: "Part of the input was refused and is listed; the rest was taken in.",
 }
