@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from holdfast.model.errors import CommitUnknown, Fatal, Throttled, Transient
+from holdfast.model.errors import CommitUnknown, CursorMoved, Fatal, Throttled, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +31,10 @@ def unknown() -> CommitUnknown:
 
 def fatal() -> Fatal:
     return Fatal("Access was revoked.", remedy="Grant it again.")
+
+
+def moved() -> CursorMoved:
+    return CursorMoved("The sink was restored from an older copy.", remedy="Start the pipeline again.")
 
 
 class Errors:

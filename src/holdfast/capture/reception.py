@@ -125,6 +125,7 @@ class Reception:
         self._poll = poll
         self._retry_pause = retry_pause
         self._stop = threading.Event()
+        self._stopping = threading.RLock()
         self._keys = KeptKeys(inbox, receiver.keys_kept)
         self._error: str | None = None
         self._has_failed = False
@@ -139,9 +140,10 @@ class Reception:
         """Take in nothing more; what was taken in is in the inbox and answered when this returns."""
         self._intake.is_closing = True
         self._stop.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join()
-        self.source.stop()
+        with self._stopping:
+            if self._thread.is_alive() and self._thread is not threading.current_thread():
+                self._thread.join()
+            self.source.stop()
 
     def status(self) -> CaptureStatus:
         """Where it stands now."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from holdfast.cli.interrupts import INTERRUPTED as _INTERRUPTED
+
 
 class ExitCode(IntEnum):
     """How a command ended, for scripts."""
@@ -15,6 +17,7 @@ class ExitCode(IntEnum):
     NOT_RUNNING = 4
     NOT_READY = 5
     PARTLY_REFUSED = 6
+    INTERRUPTED = _INTERRUPTED
 
     @property
     def meaning(self) -> str:
@@ -30,4 +33,7 @@ _MEANINGS = {
     ExitCode.NOT_RUNNING: "No process runs the pipeline.",
     ExitCode.NOT_READY: "The pipeline cannot make progress: something has failed, or it is paused.",
     ExitCode.PARTLY_REFUSED: "Part of the input was refused and is listed; the rest was taken in.",
+    ExitCode.INTERRUPTED: (
+        "Ctrl-C ended the command before it was done. A pipeline that `run` had started by then drains and ends with 0."
+    ),
 }

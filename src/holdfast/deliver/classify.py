@@ -7,12 +7,15 @@ dropped and the lane goes on. Exceptions of the machine say nothing about rows a
 from __future__ import annotations
 
 import errno
+import socket
+import ssl
 from dataclasses import dataclass
 from enum import Enum
 
 from holdfast.model.errors import (
     CommitStateUnknown,
     CommitUnknown,
+    CursorMoved,
     DeadLettersFull,
     Fatal,
     Fenced,
@@ -32,6 +35,8 @@ from holdfast.model.errors import (
 )
 
 _MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+_REACH = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.ENOTCONN, errno.ESTALE, errno.ENODEV})
+_RIGHTS = frozenset({errno.EACCES, errno.EPERM})
 
 _CHAIN = 10
 """How many causes of an error are told."""
@@ -43,7 +48,8 @@ class Verdict(Enum):
     LATER = "it is certainly not in the sink; try again"
     UNKNOWN = "it may be in the sink; look, then decide"
     REFUSED = "rows of it are refused; find them"
-    FATAL = "trying again cannot help until somebody acts"
+    HELD = "it is certainly not in the sink, and somebody must act; freeze the lane, and try again now and then"
+    FATAL = "trying again cannot help before the pipeline is started again"
     FENCED = "another process owns the sink"
 
 
@@ -54,26 +60,23 @@ def classify(error: Exception) -> Verdict:
             return Verdict.LATER
         case SinkFenced():
             return Verdict.FENCED
-        case Fatal() | MissingExtra():
+        case CursorMoved():
             return Verdict.FATAL
+        case Fatal() | MissingExtra():
+            return Verdict.HELD
         case CommitUnknown() | MemoryError() | ConnectionError() | TimeoutError():
             return Verdict.UNKNOWN
-        case OSError(errno=number) if number in _MACHINE:
+        case socket.gaierror() | ssl.SSLError():
+            return Verdict.UNKNOWN
+        case OSError(errno=number) if number in _MACHINE | _REACH | _RIGHTS:
             return Verdict.UNKNOWN
         case _:
             return Verdict.REFUSED
 
 
 def classify_opening(error: Exception) -> Verdict:
-    """What an exception of `open` means: there are no rows yet to blame."""
-    verdict = classify(error)
-    match verdict:
-        case Verdict.REFUSED:
-            return Verdict.FATAL
-        case Verdict.UNKNOWN:
-            return Verdict.LATER
-        case _:
-            return verdict
+    """What an exception of `open` means: only another owner ends the run, everything else may be mended meanwhile."""
+    return Verdict.FENCED if classify(error) is Verdict.FENCED else Verdict.LATER
 
 
 def classify_durable(error: Exception) -> Verdict:

@@ -78,7 +78,9 @@ class Sink(ABC):
     - `Transient`, `Throttled`: the batch is certainly not in the sink, trying again may help;
     - `CommitUnknown`: it may be in the sink or not; the lane reads `cursor` back, or delivers again if there is none;
     - `Rejected`, `Poison`: rows of the batch are refused for what they are; the lane finds them with `probe`;
-    - `Fatal`, `SinkFenced`: trying again cannot help.
+    - `Fatal`: the batch is certainly not in the sink, and somebody must act; the lane is frozen and tries now and then;
+    - `CursorMoved`: the sink is not where its lane left it, as after a restore; the pipeline must be started again;
+    - `SinkFenced`: a newer process owns the sink; this one ends.
 
     Any other exception counts as `Poison`, unless it is the machine's and not the data's: no memory, no disk, a broken
     connection count as `CommitUnknown`. Delivering a batch that the sink already has must change nothing.
@@ -97,6 +99,13 @@ class Sink(ABC):
     @abstractmethod
     def open(self, identity: LaneIdentity) -> None:
         """Connect, create what is missing, and claim the sink for the epoch (`SinkFenced` if a newer one did)."""
+
+    def check_connection(self, identity: LaneIdentity) -> None:
+        """Raise what keeps the sink from being delivered to now. No row is sent, and nothing stays open."""
+        try:
+            self.open(identity)
+        finally:
+            self.close()
 
     @abstractmethod
     def cursor(self) -> int | None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from holdfast.deliver.classify import Verdict, classify, classify_durable, classify_opening, reason_of
+from holdfast.deliver.classify import Verdict, classify, classify_durable, reason_of
 from holdfast.deliver.contract import Ordering
 from holdfast.flow.retry import RetryPolicy
-from holdfast.model.errors import Fatal
+from holdfast.model.errors import CursorMoved, Fatal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,12 +113,12 @@ class Courier:
             with self._lane.gate.alone():
                 return self._lane.sink.cursor()
         except Exception as error:
-            if classify_opening(error) is not Verdict.FATAL:
+            if classify(error) is not Verdict.REFUSED:
                 raise
             raise Fatal(
                 f"The cursor of sink {self._lane.name!r} cannot be read: {error}.",
                 kept="The batch was not sent again.",
-                remedy="Mend the sink and start the pipeline again.",
+                remedy="Mend the sink; the batch is tried again by itself.",
                 lane=self._lane.name,
             ) from error
 
@@ -141,7 +141,7 @@ class Courier:
             raise Fatal(
                 f"Sink {self._lane.name!r} refuses batch {job.oseq}, of which it was sent no row: {error}.",
                 kept="The batch waits.",
-                remedy="A sink must take a batch without rows, to move its cursor. Mend the sink.",
+                remedy="A sink must take a batch without rows, to move its cursor. Mend it; the batch is tried again.",
                 lane=self._lane.name,
                 oseq=job.oseq,
             ) from error
@@ -173,7 +173,7 @@ class Courier:
 
 def _check_it_did_not_go_back(job: Job, found: int, lane: str) -> None:
     if found < job.previous:
-        raise Fatal(
+        raise CursorMoved(
             f"Sink {lane!r} says it has batch {found}, but it had {job.previous}: it was restored from an older copy.",
             kept="Nothing was sent after that was seen.",
             remedy="Start the pipeline again: the lane then delivers what the sink lacks, as far as it is kept.",

@@ -51,6 +51,8 @@ class Job:
     """Those of them that are dropped on purpose, because the dead letters had no room."""
     in_doubt: bool = False
     """Whether an attempt may have put the batch into the sink without our knowing."""
+    was_frozen: bool = False
+    """Whether an answer of the sink froze the lane until somebody acted."""
     suspicion: Suspicion = Suspicion.ALONE
     owed: Parcel = field(init=False)
     """The rows that are still to be delivered."""

@@ -58,7 +58,7 @@ class Worker:
                 lane.latency.record(age)
             lane.breaker.succeeded(attempt.permit, self._core.clock.monotonic())
             self._answer(job, attempt)
-            if job.tries.exhausted:
+            if job.tries.exhausted or job.was_frozen:
                 lane.catching_up_to = ledger.batches.last_oseq
                 logger.info("lane %s moves again after batch %d", lane.name, job.oseq)
 
@@ -69,6 +69,8 @@ class Worker:
                 return self._try_again(error, job, attempt)
             case Verdict.FENCED:
                 self._core.fence(error)
+            case Verdict.HELD:
+                return self._freeze(error, job, attempt)
             case _:
                 with self._lane.answering():
                     attempt.sending.hold()
@@ -88,8 +90,16 @@ class Worker:
             if not lane.keeps_cursor and job.rejected:
                 self._resolve_without_sink(job, attempt)
                 return None
-        self._hold(job, attempt)
+        self._hold(error, job, attempt)
         return self._taking.again(job, pause=asked)
+
+    def _freeze(self, error: Exception, job: Job, attempt: Attempt) -> Attempt:
+        """Somebody must act. The breaker tries again now and then; the time until then does not count as retries."""
+        job.was_frozen = True
+        job.tries = job.tries.while_frozen()
+        self._lane.note(error)
+        self._hold(error, job, attempt)
+        return self._taking.again(job, pause=0)
 
     def _fail(self, job: Job, attempt: Attempt) -> None:
         """The cursor waits; the batch is sent again after a pause."""
@@ -98,14 +108,20 @@ class Worker:
             self._lane.trying[job.oseq] = job.tries
             attempt.sending.fail()
 
-    def _hold(self, job: Job, attempt: Attempt) -> None:
-        """The budget is used up: the lane is frozen until the breaker lets one attempt through."""
+    def _hold(self, error: Exception, job: Job, attempt: Attempt) -> None:
+        """The lane is frozen until the breaker lets one attempt through."""
         lane = self._lane
         with lane.answering():
             lane.breaker.trip(self._core.clock.monotonic())
             lane.trying[job.oseq] = job.tries
             attempt.sending.hold()
-        logger.warning("lane %s is frozen at batch %d: %s", lane.name, job.oseq, lane.last_error)
+        logger.warning(
+            "lane %s is frozen at batch %d, which is tried again in %g s: %s",
+            lane.name,
+            job.oseq,
+            lane.spec.breaker.cool_down,
+            error,
+        )
 
     def _resolve_without_sink(self, job: Job, attempt: Attempt) -> None:
         """All rows are dead letters, and the sink has no cursor to be moved over them."""

@@ -44,6 +44,8 @@ class Tries:
 
     policy: RetryPolicy
     failed: int = 0
+    forgiven: int = 0
+    """How many of the failures came before the budget began anew."""
     first_failure: float | None = None
     pause: float = 0.0
     """How long to wait before the next attempt; means nothing once exhausted."""
@@ -58,8 +60,13 @@ class Tries:
         first = now if self.first_failure is None else self.first_failure
         failed = self.failed + 1
         pause = max(self._jitter(random), at_least)
-        over = failed >= self.policy.attempts or now + pause - first > self.policy.elapsed
+        over = failed - self.forgiven >= self.policy.attempts or now + pause - first > self.policy.elapsed
         return replace(self, failed=failed, first_failure=first, pause=pause, exhausted=self.exhausted or over)
+
+    def while_frozen(self) -> Tries:
+        """One more attempt failed for a reason that somebody must mend: the budget begins anew after that."""
+        failed = self.failed + 1
+        return replace(self, failed=failed, forgiven=failed, first_failure=None, pause=0.0)
 
     def _jitter(self, random: Random) -> float:
         base = self.policy.base

@@ -45,7 +45,8 @@ HoldfastError
 │   ├── Rejected                 HF-404
 │   ├── Fatal                    HF-405
 │   ├── SinkFenced               HF-406
-│   └── CommitUnknown            HF-407
+│   ├── CommitUnknown            HF-407
+│   └── CursorMoved              HF-408
 ├── DeadLetterError
 │   ├── DeadLettersFull          HF-410
 │   ├── EntryDamaged             HF-411
@@ -392,7 +393,8 @@ class Rejected(DeliveryError):
 
 
 class Fatal(DeliveryError):
-    """Raised when trying again cannot help until somebody acts, as when access was revoked: the lane stops."""
+    """Raised when trying again cannot help until somebody acts, as when access was revoked: the lane is
+    frozen, the others go on, and the batch is tried again now and then."""
 
     code = "HF-405"
 
@@ -407,6 +409,12 @@ class CommitUnknown(DeliveryError):
     """Raised when a sink may or may not have the batch: its own cursor is read back before anything is sent again."""
 
     code = "HF-407"
+
+
+class CursorMoved(DeliveryError):
+    """Raised when a sink is not where its lane left it, as after a restore: the lane must begin where the sink is."""
+
+    code = "HF-408"
 
 
 class DeadLetterError(HoldfastError):

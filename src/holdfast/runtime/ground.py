@@ -66,6 +66,7 @@ class Ground:
     opened: ExitStack
     """Everything that is to be closed, the ownership last."""
     hook: StepHook
+    ownership: Ownership
     checkpoint: SparkCheckpoint = field(init=False)
 
     @classmethod
@@ -102,7 +103,7 @@ class Ground:
                 for name, inbox in inboxes.items()
             }
             carry_out_what_was_intended(Owned(plan, layout, store, epoch, inboxes, outbox, hook))
-            ground = cls(plan, layout, store, epoch, inboxes, outbox, dead_letters, readers, opened, hook)
+            ground = cls(plan, layout, store, epoch, inboxes, outbox, dead_letters, readers, opened, hook, ownership)
             ground.settle_generation(accept)
             ground.continuation()
             _note_begin(store, epoch, plan)

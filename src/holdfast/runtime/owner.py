@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import signal
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,9 +19,10 @@ from typing import TYPE_CHECKING
 from holdfast.log.disk import make_directory
 from holdfast.log.oserrors import disk_error
 from holdfast.model.errors import PipelineBusy
+from holdfast.runtime.processes import ProcessId, kill_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
 LOCK = "owner.lock"
@@ -34,7 +34,7 @@ class Takeover(Enum):
 
     REFUSE = "refuse"
     END = "end"
-    """End the recorded process, then take over."""
+    """End the recorded process, its JVM and its worker server, then take over."""
     FENCE = "fence"
     """Take over without ending it: it finds itself fenced at its next write."""
 
@@ -43,18 +43,24 @@ class Takeover(Enum):
 class Holder:
     """The process that wrote itself into the lock file. A process id alone may have been given to another since."""
 
-    pid: int
-    started: str
+    process: ProcessId
+    helpers: tuple[ProcessId, ...] = ()
+    """Processes in sessions of their own that work for it: Spark's JVM, and the server that forks Python workers."""
 
     @classmethod
-    def this_process(cls) -> Self:
+    def this_process(cls, helpers: Sequence[ProcessId] = ()) -> Self:
         """Ourselves."""
-        return cls(os.getpid(), _started(os.getpid()) or "")
+        return cls(ProcessId.of(os.getpid()), tuple(helpers))
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self.process.pid
 
     @property
     def lives(self) -> bool:
         """Whether that very process still runs."""
-        return _started(self.pid) == self.started
+        return self.process.lives
 
 
 class Ownership:
@@ -75,12 +81,20 @@ class Ownership:
             os.close(handle)
             return cls(None)
         try:
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, json.dumps(vars_of(Holder.this_process())).encode(), 0)
+            _end_helpers(_holder(handle), directory, patience)
+            _write(handle, Holder.this_process())
         except OSError as error:
             os.close(handle)
             raise disk_error(error, directory / LOCK) from error
+        except PipelineBusy:
+            os.close(handle)
+            raise
         return cls(handle)
+
+    def record_helpers(self, helpers: Sequence[ProcessId]) -> None:
+        """Write down the processes that work for us, so that whoever takes over can end them."""
+        if self._handle is not None:
+            _write(self._handle, Holder.this_process(helpers))
 
     def release(self) -> None:
         """Give the lock up. Releasing twice is fine."""
@@ -95,7 +109,7 @@ class Ownership:
         if takeover is Takeover.FENCE:
             return False
         if takeover is Takeover.END and holder is not None:
-            _end(holder)
+            holder.process.kill()
             deadline = time.monotonic() + patience
             while time.monotonic() < deadline:
                 if _locked(handle):
@@ -132,9 +146,28 @@ def undisturbed(directory: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def vars_of(holder: Holder) -> dict[str, object]:
-    """The holder as it is written down."""
-    return {"pid": holder.pid, "started": holder.started}
+def _write(handle: int, holder: Holder) -> None:
+    document = {
+        "pid": holder.pid,
+        "started": holder.process.started,
+        "helpers": [[helper.pid, helper.started] for helper in holder.helpers],
+    }
+    text = json.dumps(document).encode()
+    os.pwrite(handle, text, 0)
+    os.ftruncate(handle, len(text))
+
+
+def _end_helpers(before: Holder | None, directory: Path, patience: float) -> None:
+    """What worked for an owner that is gone may still be on its way out: it must not write while we do.
+
+    An owner that lives has only given this directory up, and its helpers may work for its other pipelines.
+    """
+    if before is not None and not before.lives and not kill_all(before.helpers, patience=patience):
+        raise PipelineBusy(
+            f"Process {before.pid} owned {directory} and is gone, but a JVM or worker of it cannot be ended.",
+            remedy="It waits for a disk or a file system, as a rule: start again once that answers.",
+            pid=before.pid,
+        )
 
 
 def _locked(handle: int, how: int = fcntl.LOCK_EX) -> bool:
@@ -160,26 +193,8 @@ def _holder(handle: int) -> Holder | None:
 def _understood(text: bytes) -> Holder | None:
     try:
         document = json.loads(text)
-        return Holder(int(document["pid"]), str(document["started"]))
+        process = ProcessId(int(document["pid"]), str(document["started"]))
+        helpers = tuple(ProcessId(int(pid), str(started)) for pid, started in document.get("helpers", ()))
     except (ValueError, KeyError, TypeError):
         return None
-
-
-def _end(holder: Holder) -> None:
-    """End the process, with its group when it leads one: Spark's JVM and workers are in it."""
-    if not holder.lives:
-        return
-    if os.getpgid(holder.pid) == holder.pid:
-        os.killpg(holder.pid, signal.SIGKILL)
-    else:
-        os.kill(holder.pid, signal.SIGKILL)
-
-
-def _started(pid: int) -> str | None:
-    """When the process started, in the kernel's ticks since boot; None when there is no such process."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    after_name = stat.rpartition(")")[2].split()
-    return None if after_name[0] in "ZX" else after_name[19]
+    return Holder(process, helpers)

@@ -27,6 +27,7 @@ from holdfast.model.errors import LifecycleRefused, PipelineFailed
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.runtime.engine import Engine
 from holdfast.runtime.ground import Accept
+from holdfast.runtime.layout import Layout
 from holdfast.runtime.lifecycle import State
 from holdfast.runtime.owner import Takeover
 from holdfast.runtime.plan import BatchLimits, Checkpointing, Plan, Quotas
@@ -276,7 +277,7 @@ def _in_spark(plan: Plan, hook: StepHook) -> Callable[[], Processor]:
     typed = schemas if len(plan.sources) == len(schemas) == 1 else {}
 
     def brought_up() -> Processor:
-        session = spark_session(plan.spark)  # takes as long as the JVM does
+        session = spark_session(plan.spark, log=Layout(plan.directory.absolute()).spark_log)  # as long as the JVM takes
         return SparkProcessor(lambda: session, plan.steps, schemas=typed, output_mode=plan.output_mode, hook=hook)
 
     return brought_up

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from holdfast.model.errors import SparkUnavailable
+from holdfast.runtime.gateway import ensure_running
 from holdfast.runtime.jvm import java_options
-from holdfast.runtime.workers import prepared_workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
 log = logging.getLogger("holdfast")
 
+_STARTING = threading.Lock()
+"""One JVM serves all pipelines of a process, so only one of them starts it."""
 _CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing"
 
 DEFAULTS: Mapping[str, str] = {
@@ -61,20 +65,21 @@ class SparkSettings:
     conf: Mapping[str, str] = field(default_factory=dict)
 
 
-def spark_session(settings: SparkSettings, *, app_name: str = "holdfast") -> SparkSession:
-    """A session with a state of its own; the first call in a process starts the JVM, later ones share it."""
+def spark_session(settings: SparkSettings, *, log: Path | None = None, app_name: str = "holdfast") -> SparkSession:
+    """A session with a state of its own; the first call in a process starts the JVM, later ones share it.
+
+    :param log: the file for what the JVM and its workers print, if this call starts them; None drops it.
+    """
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     from holdfast.log.datasource import Inboxes
 
-    builder = SparkSession.builder.master(settings.master).appName(app_name)
-    jvm = {"spark.driver.extraJavaOptions": java_options()}
-    for name, value in {**jvm, **DEFAULTS, **settings.conf}.items():
-        builder = builder.config(name, value)
     try:
-        with prepared_workers(settings.master):
-            session = builder.getOrCreate().newSession()
+        with _STARTING:
+            conf = _conf(settings, app_name)
+            ensure_running(conf, log)
+            session = SparkSession.builder.config(map={**conf}).getOrCreate().newSession()
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkUnavailable(
             f"Spark does not start with master {settings.master!r} ({type(error).__name__}: {error}).",
@@ -87,6 +92,11 @@ def spark_session(settings: SparkSettings, *, app_name: str = "holdfast") -> Spa
     session.dataSource.register(Inboxes)
     _let_the_jvm_go_quietly(session)
     return session
+
+
+def _conf(settings: SparkSettings, app_name: str) -> dict[str, str]:
+    ours = {"spark.master": settings.master, "spark.app.name": app_name}
+    return {**ours, "spark.driver.extraJavaOptions": java_options(), **DEFAULTS, **settings.conf}
 
 
 def _let_the_jvm_go_quietly(session: SparkSession) -> None:

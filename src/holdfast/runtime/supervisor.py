@@ -28,6 +28,7 @@ from holdfast.model.errors import (
 )
 from holdfast.process.steps import fingerprint
 from holdfast.runtime.causes import is_for_want_of_disk
+from holdfast.runtime.gateway import helper_processes
 from holdfast.runtime.isolator import Isolator
 from holdfast.runtime.lifecycle import State, state_after
 from holdfast.runtime.processor import Processor, Work
@@ -188,6 +189,8 @@ class Supervisor:
         finally:
             with self._gate:
                 self._is_coming_up = False
+        if not self._stopping.is_set():
+            self._ground.ownership.record_helpers(helper_processes())
         return None if self._stopping.is_set() else processor
 
     def _work(self) -> Work:

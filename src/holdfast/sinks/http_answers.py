@@ -1,7 +1,7 @@
 """What the answer of an HTTP server means for a delivery. Pure: the time is passed in.
 
-An answer about the address, the way or the right to send blames no row and stops the lane. One that leaves open whether
-the rows were taken is a doubt. Of the others that blame the sender, the rows are to blame.
+An answer about the address, the way or the right to send blames no row and freezes the lane. One that leaves open
+whether the rows were taken is a doubt. Of the others that blame the sender, the rows are to blame.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REMEDIES: dict[type[DeliveryError], str] = {
     Throttled: "The rows are tried again when the server said, or later.",
     CommitUnknown: "The rows are sent again under the same key.",
     Rejected: "The rows that are refused alone go to the dead letters.",
-    Fatal: "Correct the address, the headers or the rights of the sink, then start the lane again.",
+    Fatal: "Correct the address, the headers or the rights of the sink. The rows are tried again by themselves.",
 }
 
 

@@ -14,7 +14,7 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING
 
 from holdfast.deliver.contract import GoingBack, LaneIdentity, Ordering, Sink, SinkBatch, Tier
-from holdfast.model.errors import CommitUnknown, Fatal, Rejected, SinkFenced, Transient
+from holdfast.model.errors import CommitUnknown, CursorMoved, Fatal, Rejected, SinkFenced, Transient
 from holdfast.model.steps import Step
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class RecordingSink(Sink):
         if self._has(batch.oseq):
             return
         if self._is_ordered and self.keeps_cursor and vault.cursor != batch.previous:
-            raise Fatal(
+            raise CursorMoved(
                 f"The sink is at batch {vault.cursor}, but batch {batch.oseq} follows on batch {batch.previous}.",
                 remedy="Start the pipeline again.",
             )

@@ -130,17 +130,23 @@ def test_a_server_that_refuses_everything_is_asked_a_bounded_number_of_times(
 
 @pytest.mark.req("G9")
 @pytest.mark.parametrize("status", [401, 403, 404, 308])
-def test_an_answer_that_is_not_about_the_rows_stops_the_lane_after_one_request(
+def test_an_answer_that_is_not_about_the_rows_freezes_the_lane_until_it_is_mended(
     world: RealWorld, room: RoomAddress, status: int
 ) -> None:
     room.tell(always={"status": status})
     life = world.life(spec("web", Http(room.url)))
     publish(life.outbox, batch(1))
     life.delivery.start()
-    stopped = eventually(life.delivery, lambda told: told.lanes["web"].state is LaneState.STOPPED)
-    assert f"answered {status}" in str(stopped.lanes["web"].last_error)
-    assert life.delivery.failure() is not None
-    assert len(room.look().requests) == 1
+    frozen = eventually(life.delivery, lambda told: told.lanes["web"].state is LaneState.FROZEN)
+    assert f"answered {status}" in str(frozen.lanes["web"].last_error)
+    assert life.delivery.failure() is None
+    for asked in (1, 2):
+        world.clock.wait_for_sleepers()
+        assert len(room.look().requests) == asked, "it is asked once in each cool-down"
+        world.clock.advance(10)
+    room.tell(always={})
+    world.clock.run_until(lambda: all_on_disk(life.delivery.status()))
+    assert len(taken(room)) == ROWS
     assert list(life.dead.entries()) == []
 
 

@@ -16,7 +16,7 @@ from holdfast import Budget, State
 from holdfast.capture import CaptureState
 from holdfast.deliver import DeliveryPhase, LaneState
 from holdfast.ledger import StopReason
-from holdfast.model.errors import Fatal, PipelineFailed
+from holdfast.model.errors import CursorMoved, PipelineFailed
 from holdfast.model.steps import Step
 from holdfast.testing import LocalProcessor
 
@@ -195,13 +195,13 @@ def test_a_sink_that_breaks_for_good_while_the_run_drains_is_told_and_everything
     def break_for_good(_: SinkBatch) -> None:
         is_delivering.set()
         wait_until(lambda: world.whole.status().delivery.phase is DeliveryPhase.DRAINING, "the lanes drain")
-        raise Fatal("The table is gone.", remedy="Make it again.")
+        raise CursorMoved("The table is an older copy.", remedy="Start the pipeline again.")
 
     world.table.before = break_for_good
     with started(world.whole):
         world.source.open_to = EVENTS
         assert is_delivering.wait(SOON)
-        with pytest.raises(PipelineFailed, match="The table is gone"):
+        with pytest.raises(PipelineFailed, match="The table is an older copy"):
             world.whole.drain()
     assert world.whole.engine.state is State.FAILED
     assert not world.whole.engine.is_open

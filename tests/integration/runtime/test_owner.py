@@ -12,9 +12,10 @@ import pytest
 
 from holdfast.model.errors import PipelineBusy
 from holdfast.runtime.owner import Holder, Ownership, Takeover
+from holdfast.runtime.processes import ProcessId, kill_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 HOLD = """
@@ -76,4 +77,67 @@ def test_after_release_the_next_one_may_have_it(tmp_path: Path) -> None:
 
 def test_a_process_id_that_was_given_to_another_is_not_the_holder() -> None:
     assert Holder.this_process().lives
-    assert not Holder(os.getpid(), "1").lives
+    assert not Holder(ProcessId(os.getpid(), "1")).lives
+
+
+HOLD_WITH_HELPER = """
+import subprocess, sys, time
+from pathlib import Path
+from holdfast.runtime.owner import Ownership
+from holdfast.runtime.processes import ProcessId
+held = Ownership.take(Path(sys.argv[1]))
+helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+held.record_helpers([ProcessId.of(helper.pid)])
+if sys.argv[2] == "given up":
+    held.release()
+print(helper.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def with_helper(tmp_path: Path) -> Iterator[Callable[[str], tuple[subprocess.Popen[str], ProcessId]]]:
+    """An owner whose helper runs in a session of its own."""
+    started: list[subprocess.Popen[str]] = []
+    helpers: list[ProcessId] = []
+
+    def start(manner: str) -> tuple[subprocess.Popen[str], ProcessId]:
+        command = [sys.executable, "-c", HOLD_WITH_HELPER, str(tmp_path), manner]
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True))
+        assert started[-1].stdout is not None
+        helpers.append(ProcessId.of(int(started[-1].stdout.readline())))
+        return started[-1], helpers[-1]
+
+    yield start
+    kill_all([*helpers, *(ProcessId.of(process.pid) for process in started)], patience=10)
+    for process in started:
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_taking_over_ends_what_worked_for_the_owner_in_other_sessions(
+    with_helper: Callable[[str], tuple[subprocess.Popen[str], ProcessId]], tmp_path: Path
+) -> None:
+    _, helper = with_helper("held")
+    Ownership.take(tmp_path, takeover=Takeover.END).release()
+    assert not helper.lives
+
+
+def test_what_worked_for_an_owner_that_was_killed_is_ended_before_anything_is_opened(
+    with_helper: Callable[[str], tuple[subprocess.Popen[str], ProcessId]], tmp_path: Path
+) -> None:
+    owner, helper = with_helper("held")
+    owner.kill()
+    owner.wait()
+    assert helper.lives
+    Ownership.take(tmp_path).release()
+    assert not helper.lives
+
+
+def test_what_works_for_other_pipelines_of_a_process_that_lives_is_left_alone(
+    with_helper: Callable[[str], tuple[subprocess.Popen[str], ProcessId]], tmp_path: Path
+) -> None:
+    _, helper = with_helper("given up")
+    Ownership.take(tmp_path, takeover=Takeover.END).release()
+    assert helper.lives

@@ -15,7 +15,7 @@ from tests.support.local_pipelines import passed
 
 from holdfast import Budget, Pipeline, Sqlite, State
 from holdfast.capture import CaptureState
-from holdfast.model.errors import Fatal, RestartsExhausted
+from holdfast.model.errors import CursorMoved, RestartsExhausted
 from holdfast.testing import LocalProcessor
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class TestThatHasFailed:
     @pytest.fixture
     def sink(self, tmp_path: Path) -> Watched:
         def break_for_good(_: SinkBatch) -> None:
-            raise Fatal("The table is gone.", remedy="Make it again.")
+            raise CursorMoved("The table is an older copy.", remedy="Start the pipeline again.")
 
         return Watched(Sqlite(tmp_path / "sink.db", table="orders"), before=break_for_good)
 

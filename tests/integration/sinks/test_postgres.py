@@ -179,6 +179,22 @@ def test_a_role_that_may_only_insert_is_enough_once_the_tables_are_there(
     assert lanes.seqs() == seqs_of(1, 2)
 
 
+def test_a_role_that_gets_its_rights_back_goes_on(place: PostgresPlace, lanes: Lanes, role: str) -> None:
+    lanes.open().deliver(batch_of(1))
+    (schema,) = place.query("SELECT current_schema()")[0]
+    place.run(
+        f"GRANT USAGE ON SCHEMA {schema} TO {role}", f"GRANT SELECT, INSERT, UPDATE ON _holdfast_cursors TO {role}"
+    )
+    sink = Postgres(f"{place.dsn} user={role}", table="orders")
+    sink.open(identity(epoch=2))
+    with pytest.raises(Fatal, match="permission denied"):
+        sink.deliver(batch_of(2))
+    place.run(f"GRANT INSERT ON orders TO {role}")
+    sink.deliver(batch_of(2))
+    sink.close()
+    assert lanes.seqs() == seqs_of(1, 2)
+
+
 @pytest.mark.parametrize("change", ["user=nobody_at_all", "dbname=nowhere_at_all"])
 def test_being_refused_at_the_door_stops_the_lane(place: PostgresPlace, change: str) -> None:
     with pytest.raises(Fatal, match="does not exist"):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from holdfast.deliver.contract import Ordering, Tier
-from holdfast.model.errors import DeliveryError, Fatal, Rejected
+from holdfast.model.errors import CursorMoved, DeliveryError, Fatal, Rejected
 from holdfast.model.steps import Step
 from tests.support.sink_lanes import (
     SCHEMA,
@@ -87,7 +87,7 @@ def test_numbers_may_be_left_out_as_long_as_each_follows_on_the_last(lanes: Lane
 def test_a_batch_that_does_not_follow_on_the_cursor_is_refused_naming_both_numbers(owned: Lanes) -> None:
     sink = owned.open()
     sink.deliver(batch_of(1))
-    with pytest.raises(Fatal, match="at batch 1, but batch 3 follows on batch 2"):
+    with pytest.raises(CursorMoved, match="at batch 1, but batch 3 follows on batch 2"):
         sink.deliver(batch_of(3))
     assert (owned.seqs(), sink.cursor()) == (seqs_of(1), 1)
 

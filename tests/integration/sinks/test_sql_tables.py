@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from holdfast.model.errors import Fatal, Rejected
+from holdfast.model.errors import CursorMoved, Fatal, Rejected
 from tests.support.sink_lanes import Lanes, batch_of, rows_of, seqs_of
 from tests.support.sink_places import BY_ID, PLACES, PostgresPlace, SqlitePlace
 
@@ -134,7 +134,7 @@ def test_a_cursor_that_went_back_under_an_open_sink_stops_the_lane(lanes: Lanes,
     sink = lanes.open(epoch=2)
     sink.deliver(batch_of(1))
     run(lanes, edit)
-    with pytest.raises(Fatal, match="older copy"):
+    with pytest.raises(CursorMoved, match="older copy"):
         sink.deliver(batch_of(2))
     assert lanes.seqs() == seqs_of(1)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from holdfast.model.errors import CommitUnknown, Fatal, Transient
+from holdfast.model.errors import CommitUnknown, CursorMoved, Fatal, Transient
 from holdfast.sinks import Sqlite
 from tests.support.mounts import read_only, small_disk
 from tests.support.sink_lanes import Lanes, batch_of, rows_of, seqs_of
@@ -104,6 +104,20 @@ def test_a_read_only_directory_stops_the_lane(tmp_path: Path, lanes: Lanes) -> N
         lanes.open(epoch=2)
 
 
+def test_a_connection_that_could_only_read_is_made_again_when_the_directory_can_be_written(
+    tmp_path: Path, lanes: Lanes
+) -> None:
+    """SQLite opens a file that it may not write for reading, and a connection stays so for ever."""
+    sink = lanes.open()
+    sink.deliver(batch_of(1))
+    assert isinstance(sink, Sqlite)
+    sink._session.drop()
+    with read_only(tmp_path), pytest.raises(Fatal, match=r"readonly|unable to open"):
+        sink.deliver(batch_of(2))
+    sink.deliver(batch_of(2))
+    assert lanes.seqs() == seqs_of(1, 2)
+
+
 @pytest.mark.parametrize("content", [b"not a database at all" * 100, b"{}"], ids=["text", "short"])
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, lanes: Lanes, content: bytes) -> None:
     (tmp_path / "orders.db").write_bytes(content)
@@ -139,7 +153,7 @@ def test_a_file_that_was_replaced_by_an_older_copy_is_noticed_at_once(tmp_path: 
     copy.rename(path)
     for leftover in (path.with_name("orders.db-wal"), path.with_name("orders.db-shm")):
         leftover.unlink(missing_ok=True)
-    with pytest.raises(Fatal, match="older copy"):
+    with pytest.raises(CursorMoved, match="older copy"):
         sink.deliver(batch_of(3))
     assert sink.cursor() == 1
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from holdfast.runtime import workers
 from holdfast.runtime.jvm import class_archive, java_options
-from holdfast.runtime.workers import prepared_workers
+from holdfast.runtime.workers import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,13 +52,13 @@ def test_only_what_spark_itself_put_on_the_path_is_left_out(tmp_path: Path) -> N
 
 def test_a_cluster_gets_the_plain_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {})
-    with prepared_workers("spark://somewhere:7077"):
+    with prepared("spark://somewhere:7077", sys.stderr.fileno()):
         assert os.environ == {"PYSPARK_PYTHON": sys.executable}
 
 
 def test_an_interpreter_that_was_chosen_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {"PYSPARK_PYTHON": "/mine"})
-    with prepared_workers("local[2]"):
+    with prepared("local[2]", sys.stderr.fileno()):
         assert os.environ["PYSPARK_PYTHON"] == "/mine"
     assert "HOLDFAST_NURSERY" not in os.environ
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import socket
+import ssl
 
 import pytest
 
@@ -30,8 +32,9 @@ def ours(kind: type[errors.HoldfastError], **context: object) -> errors.Holdfast
         (ours(errors.CommitUnknown), Verdict.UNKNOWN),
         (ours(errors.Rejected), Verdict.REFUSED),
         (ours(errors.Poison), Verdict.REFUSED),
-        (ours(errors.Fatal), Verdict.FATAL),
-        (ours(errors.MissingExtra), Verdict.FATAL),
+        (ours(errors.Fatal), Verdict.HELD),
+        (ours(errors.MissingExtra), Verdict.HELD),
+        (ours(errors.CursorMoved), Verdict.FATAL),
         (ours(errors.SinkFenced), Verdict.FENCED),
         (ValueError("a bad row"), Verdict.REFUSED),
         (KeyError("gone"), Verdict.REFUSED),
@@ -39,6 +42,11 @@ def ours(kind: type[errors.HoldfastError], **context: object) -> errors.Holdfast
         (ConnectionResetError(), Verdict.UNKNOWN),
         (TimeoutError(), Verdict.UNKNOWN),
         (OSError(errno.ENOSPC, "no space"), Verdict.UNKNOWN),
+        (PermissionError(errno.EACCES, "no access"), Verdict.UNKNOWN),
+        (PermissionError(errno.EPERM, "not permitted"), Verdict.UNKNOWN),
+        (OSError(errno.EHOSTUNREACH, "no route"), Verdict.UNKNOWN),
+        (socket.gaierror(socket.EAI_NONAME, "no such host"), Verdict.UNKNOWN),
+        (ssl.SSLError("a certificate"), Verdict.UNKNOWN),
         (OSError(errno.ENAMETOOLONG, "a name made of data"), Verdict.REFUSED),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
@@ -53,8 +61,10 @@ def test_an_error_of_a_delivery_means(error: Exception, verdict: Verdict) -> Non
         (ours(errors.Transient), Verdict.LATER),
         (ConnectionRefusedError(), Verdict.LATER),
         (ours(errors.SinkFenced), Verdict.FENCED),
-        (ours(errors.Rejected), Verdict.FATAL),
-        (ValueError("a defect"), Verdict.FATAL),
+        (ours(errors.Fatal), Verdict.LATER),
+        (ours(errors.CursorMoved), Verdict.LATER),
+        (ours(errors.Rejected), Verdict.LATER),
+        (ValueError("a defect"), Verdict.LATER),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
 )

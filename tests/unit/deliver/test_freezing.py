@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+from typing import TYPE_CHECKING
+
 import pytest
-from tests.support.deliver_faults import Errors, throttled, transient, unknown
+from tests.support.deliver_faults import Doors, Errors, fatal, throttled, transient, unknown
 from tests.support.deliver_world import World, all_on_disk, eventually, lane, spec
 
-from holdfast.deliver import BreakerPolicy, BreakerState, LaneState, OnExhausted, RetryPolicy
+from holdfast.deliver import BreakerPolicy, BreakerState, DeliveryPhase, LaneState, OnExhausted, RetryPolicy
 from holdfast.ledger import Required
 from holdfast.testing import ConcurrentSink, RecordingSink
+
+if TYPE_CHECKING:
+    from holdfast.deliver import SinkBatch
 
 ONCE = RetryPolicy(base=0.1, cap=1.0, attempts=1)
 
@@ -62,6 +68,68 @@ def test_a_frozen_lane_tries_once_in_each_cool_down(world: World) -> None:
         world.clock.advance(0.1)
         world.clock.wait_for_sleepers()
         assert len(sink.calls.delivered) == attempts + 1
+
+
+@pytest.mark.req("D17")
+@pytest.mark.parametrize("required", [True, False])
+def test_a_sink_that_somebody_must_mend_freezes_its_lane_only_and_catches_up_by_itself(
+    world: World, required: bool
+) -> None:
+    sink, other = RecordingSink(), RecordingSink()
+    delivery = world.running(spec("a", sink, required=required), spec("b", other))
+    world.publish(1, to=delivery)
+    eventually(delivery, all_on_disk)
+    sink.down = fatal()
+    world.publish(3, to=delivery)
+    status = eventually(delivery, lambda status: status.lanes["b"].cursor == 4)
+    frozen = eventually(delivery, lambda status: status.lanes["a"].state is LaneState.FROZEN).lanes["a"]
+    assert status.phase is DeliveryPhase.RUNNING
+    assert "Access was revoked." in str(frozen.last_error)
+    assert (frozen.cursor, frozen.lag_batches, frozen.stopped) == (1, 3, None)
+    for attempts in (1, 2, 3):
+        world.clock.wait_for_sleepers()
+        assert lane(delivery).attempts == attempts, "it is tried once in each cool-down"
+        world.clock.advance(10)
+    sink.down = None
+    world.clock.run_until(lambda: all_on_disk(delivery.status()))
+    assert sink.vault.batches == other.vault.batches == [1, 2, 3, 4]
+    assert lane(delivery).state is LaneState.RUNNING
+
+
+def test_every_batch_that_a_fatal_answer_held_is_delivered_once(world: World) -> None:
+    """Several batches are in the sink when access is revoked: all of them are held."""
+    doors, revoked = Doors([1, 2, 3, 4]), threading.Event()
+
+    def fail_while_revoked(batch: SinkBatch) -> None:
+        doors(batch)
+        if revoked.is_set():
+            raise fatal()
+
+    sink = ConcurrentSink(before=fail_while_revoked)
+    delivery = world.running(spec("a", sink, max_inflight=4))
+    world.publish(6, to=delivery)
+    doors.wait_inside(1, 2, 3, 4)
+    revoked.set()
+    doors.open()
+    eventually(delivery, lambda _: len(delivery._core.ledger.lanes["a"].held) == 4)
+    for _ in range(3):
+        world.clock.wait_for_sleepers()
+        world.clock.advance(10)
+    assert (lane(delivery).state, lane(delivery).in_flight) == (LaneState.FROZEN, 4)
+    revoked.clear()
+    world.clock.run_until(lambda: all_on_disk(delivery.status()))
+    assert sorted(sink.vault.batches) == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_time_until_somebody_mended_the_sink_takes_no_row_to_the_dead_letters(world: World) -> None:
+    """One failed attempt in all is allowed: what was frozen does not count, or the passing error would be the last."""
+    world.publish(1)
+    twice = RetryPolicy(base=0.1, cap=1.0, attempts=2, elapsed=5.0)
+    sink = RecordingSink(keeps_cursor=False, before=Errors(fatal(), fatal(), fatal(), transient()))
+    delivery = world.running(spec("a", sink, retry=twice, on_exhausted=OnExhausted.DEAD_LETTER))
+    world.clock.run_until(lambda: all_on_disk(delivery.status()))
+    assert sink.vault.batches == [1]
+    assert world.dead.places("sink:a") == []
 
 
 def test_the_breaker_spares_a_sink_whose_calls_mostly_fail(world: World) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.deliver_faults import Errors, fatal, throttled, transient, unknown
+from tests.support.deliver_faults import Errors, moved, throttled, transient, unknown
 from tests.support.deliver_world import World, all_on_disk, eventually, lane, spec
 
 from holdfast.deliver import DeliveryPhase, LaneState
@@ -95,12 +95,12 @@ def test_a_sink_that_cannot_say_what_it_has_is_asked_again_later(world: World) -
 
 
 @pytest.mark.req("M17")
-def test_a_fatal_answer_of_a_required_sink_fails_the_pipeline_for_good(world: World) -> None:
+def test_a_required_sink_whose_cursor_moved_fails_the_pipeline_for_good(world: World) -> None:
     world.publish(2)
-    sink = RecordingSink(before=Errors(fatal()))
+    sink = RecordingSink(before=Errors(moved()))
     delivery = world.running(spec("a", sink))
     status = eventually(delivery, lambda status: status.phase is DeliveryPhase.FAILED)
-    assert "Access was revoked." in (status.failure or "")
+    assert "older copy" in (status.failure or "")
     assert status.lanes["a"].state is LaneState.STOPPED
     with pytest.raises(PipelineFailed):
         world.publish(1, to=delivery)
@@ -109,16 +109,16 @@ def test_a_fatal_answer_of_a_required_sink_fails_the_pipeline_for_good(world: Wo
     assert sink.vault.batches == []
 
 
-def test_a_fatal_answer_of_an_optional_sink_stops_its_lane_only(world: World) -> None:
+def test_an_optional_sink_whose_cursor_moved_stops_its_lane_only(world: World) -> None:
     world.publish(2)
     well = RecordingSink()
-    delivery = world.running(spec("a", well), spec("b", RecordingSink(before=Errors(fatal())), required=False))
+    delivery = world.running(spec("a", well), spec("b", RecordingSink(before=Errors(moved())), required=False))
     world.publish(2, to=delivery)
     eventually(delivery, lambda status: status.lanes["b"].state is LaneState.STOPPED)
     status = eventually(delivery, lambda status: status.lanes["a"].cursor == 4 and status.is_durable)
     assert status.phase is DeliveryPhase.RUNNING
     assert status.lanes["b"].cursor == 0
-    assert "Access was revoked." in (status.lanes["b"].stopped or "")
+    assert "older copy" in (status.lanes["b"].stopped or "")
 
 
 @pytest.mark.req("D3")

@@ -98,12 +98,17 @@ def test_a_batch_that_probes_take_and_delivery_refuses_is_rejected_whole(world: 
 
 
 @pytest.mark.req("G9")
-def test_a_sink_that_refuses_a_batch_without_rows_stops_instead_of_going_round_for_ever(world: World) -> None:
+def test_a_sink_that_refuses_a_batch_without_rows_is_asked_once_in_each_cool_down(world: World) -> None:
     world.publish(1, size=0)
-    sink = RecordingSink(before=Errors(Rejected("Nothing in it.", remedy="Send rows.")))
+    sink = RecordingSink(before=Errors(*[Rejected("Nothing in it.", remedy="Send rows.")] * 3))
     delivery = world.running(spec("a", sink))
-    status = eventually(delivery, lambda status: status.phase is DeliveryPhase.FAILED)
-    assert "sent no row" in (status.failure or "")
+    status = eventually(delivery, lambda status: status.lanes["a"].state is LaneState.FROZEN)
+    assert "sent no row" in str(status.lanes["a"].last_error)
+    for asked in (1, 2, 3):
+        world.clock.wait_for_sleepers()
+        assert len(sink.calls.delivered) == asked
+        world.clock.advance(10)
+    eventually(delivery, all_on_disk)
 
 
 def transactions() -> pa.Table:
@@ -242,4 +247,4 @@ def test_probing_ends_when_delivery_stops(world: World) -> None:
     delivery = world.running(spec("a", sink))
     eventually(delivery, lambda _: delivery._crew.running("a") == [])
     assert len(sink.calls.probed) == 1
-    assert lane(delivery).state is LaneState.STOPPED
+    assert lane(delivery).state is LaneState.ENDED

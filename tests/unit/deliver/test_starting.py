@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 
 import pytest
@@ -11,7 +12,7 @@ from tests.support.deliver_world import World, all_on_disk, eventually, lane, sp
 
 from holdfast.deliver import DeliveryPhase, LaneIdentity, LaneState
 from holdfast.ledger import Route, Start
-from holdfast.model.errors import CursorAhead, Fatal, NotRetained, PipelineFenced, StoreUnavailable, Transient
+from holdfast.model.errors import CursorAhead, NotRetained, PipelineFenced, Rejected, StoreUnavailable, Transient
 from holdfast.testing import RecordingSink, Vault
 
 
@@ -273,29 +274,27 @@ def test_a_start_waits_only_so_long_for_a_sink_that_hangs(world: World) -> None:
     eventually(starting, all_on_disk)
 
 
-def test_a_fatal_answer_of_a_required_sink_refuses_the_start(world: World) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [fatal(), Rejected("No.", remedy="Mend it."), PermissionError(errno.EACCES, "Permission denied"), ValueError("no")],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("required", [True, False])
+def test_a_sink_that_cannot_be_opened_freezes_its_lane_only_until_somebody_mended_it(
+    world: World, error: Exception, required: bool
+) -> None:
     sink = RecordingSink()
-    sink.down = fatal()
-    with pytest.raises(Fatal):
-        world.delivery(spec("a", sink)).start()
-
-
-def test_a_defect_in_opening_is_no_poison_and_not_tried_for_ever(world: World) -> None:
-    sink = RecordingSink()
-    sink.down = ValueError("a defect")
-    with pytest.raises(ValueError, match="a defect"):
-        world.delivery(spec("a", sink)).start()
-    assert sink.calls.opened == 1
-
-
-def test_a_fatal_answer_of_an_optional_sink_stops_its_lane_only(world: World) -> None:
-    sink = RecordingSink()
-    sink.down = fatal()
-    delivery = world.running(spec("a", sink, required=False), spec("b", RecordingSink()))
+    sink.down = error
+    delivery = world.running(spec("a", sink, required=required), spec("b", RecordingSink()))
     world.publish(1, to=delivery)
     status = eventually(delivery, lambda status: status.lanes["b"].cursor == 1)
-    assert status.lanes["a"].state is LaneState.STOPPED
+    assert status.lanes["a"].state is LaneState.FROZEN
+    assert type(error).__name__ in str(status.lanes["a"].last_error)
     assert status.phase is DeliveryPhase.RUNNING
+    sink.down = None
+    world.clock.run_until(lambda: all_on_disk(delivery.status()))
+    assert sink.vault.batches == [1]
+    assert lane(delivery).state is LaneState.RUNNING
 
 
 @pytest.mark.req("D3")

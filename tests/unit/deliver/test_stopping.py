@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from tests.support.deliver_faults import Doors, Errors, fatal, transient
+from tests.support.deliver_faults import Doors, Errors, moved, transient
 from tests.support.deliver_stores import TestingStore
 from tests.support.deliver_world import World, all_on_disk, eventually, lane, spec
 
@@ -88,7 +88,7 @@ def test_a_drain_whose_deadline_passes_is_a_forced_stop_with_the_list(world: Wor
 
 def test_a_drain_does_not_wait_for_a_lane_that_cannot_go_on(world: World) -> None:
     delivery = world.running(spec("a", RecordingSink()), spec("b", bad := RecordingSink(), required=False))
-    bad.before = Errors(fatal())
+    bad.before = Errors(moved())
     world.publish(1, to=delivery)
     eventually(delivery, lambda status: status.lanes["b"].state is LaneState.STOPPED)
     record = delivery.drain(1000)
@@ -199,5 +199,5 @@ def test_leaving_the_context_stops(world: World) -> None:
     with world.running(spec("a", RecordingSink())) as delivery:
         world.publish(1, to=delivery)
         eventually(delivery, all_on_disk)
-    assert lane(delivery).state is LaneState.STOPPED
+    assert lane(delivery).state is LaneState.ENDED
     assert world.on_disk().stop is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.sink_lanes import batch_of, identity
 
-from holdfast.model.errors import DeliveryError, Fatal, SinkFenced
+from holdfast.model.errors import CursorMoved, DeliveryError, SinkFenced
 from holdfast.sinks.sql.cursors import Standing, is_due
 
 MINE = identity(epoch=5)
@@ -20,14 +20,14 @@ def test_a_batch_is_due_exactly_when_the_cursor_is_at_the_one_before(oseq: int, 
 @pytest.mark.parametrize(
     ("standing", "refusal"),
     [
-        (None, Fatal),
-        (Standing(oseq=5, epoch=4), Fatal),
-        (Standing(oseq=6, epoch=4), Fatal),
+        (None, CursorMoved),
+        (Standing(oseq=5, epoch=4), CursorMoved),
+        (Standing(oseq=6, epoch=4), CursorMoved),
         (Standing(oseq=5, epoch=6), SinkFenced),
         (Standing(oseq=6, epoch=6), SinkFenced),
         (Standing(oseq=0, epoch=6), SinkFenced),
-        (Standing(oseq=4, epoch=5), Fatal),
-        (Standing(oseq=0, epoch=5), Fatal),
+        (Standing(oseq=4, epoch=5), CursorMoved),
+        (Standing(oseq=0, epoch=5), CursorMoved),
     ],
     ids=str,
 )

@@ -7,13 +7,13 @@ and Spark's workers are forked from it. The figures are in docs/benchmarks.md.
 
 from __future__ import annotations
 
-import atexit
 import os
 import secrets
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -24,10 +24,12 @@ _running: subprocess.Popen[bytes] | None = None
 
 
 @contextmanager
-def prepared_workers(master: str) -> Iterator[None]:
+def prepared(master: str, output: int) -> Iterator[None]:
     """Tell Spark, by its environment, how to start its Python workers; the JVM that starts meanwhile reads it.
 
     On a cluster they are started by other hosts, and plainly.
+
+    :param output: the descriptor to which the nursery prints.
     """
     if not master.startswith("local") or os.name != "posix":
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -36,7 +38,7 @@ def prepared_workers(master: str) -> Iterator[None]:
     os.environ["HOLDFAST_PYTHON"] = sys.executable
     ours = str(Path(__file__).with_name("worker-python"))
     if os.environ.setdefault("PYSPARK_PYTHON", ours) == ours and sys.platform == "linux":
-        _open_nursery()
+        _open_nursery(output)
     with ExitStack() as afterwards:
         has_packages = any(module.name.startswith("pyspark_") for module in iter_modules())
         if not has_packages and os.environ.setdefault(_DRIVER, _NO_PYTHON) == _NO_PYTHON:
@@ -44,8 +46,21 @@ def prepared_workers(master: str) -> Iterator[None]:
         yield
 
 
-def _open_nursery() -> None:
-    """Start the nursery, if there is none. It ends with this process."""
+def end_with_us(jvm: int) -> None:
+    """Have a JVM ended that is still there some seconds after this process, should it hang on its way out."""
+    if _running is not None and _running.stdin is not None:
+        with suppress(BrokenPipeError):  # the nursery was killed: the JVM still ends by itself
+            _running.stdin.write(b"%d\n" % jvm)
+            _running.stdin.flush()
+
+
+def server_pid() -> int | None:
+    """The process id of the nursery; None when there is none."""
+    return None if _running is None or _running.poll() is not None else _running.pid
+
+
+def _open_nursery(output: int) -> None:
+    """Start the nursery, if there is none, in a session of its own. It ends with this process."""
     global _running
     if _running is not None and _running.poll() is None:
         return
@@ -54,13 +69,10 @@ def _open_nursery() -> None:
     _running = subprocess.Popen(
         [sys.executable, "-m", "holdfast.runtime.workers.nursery", name],
         stdin=subprocess.PIPE,
+        stdout=output,
+        stderr=output,
         env={**os.environ, "PYTHONHASHSEED": hashing, "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"},
+        start_new_session=True,
     )
+    threading.Thread(target=_running.wait, name="nursery", daemon=True).start()
     os.environ["HOLDFAST_NURSERY"] = name
-    atexit.register(_close_nursery, _running)
-
-
-def _close_nursery(nursery: subprocess.Popen[bytes]) -> None:
-    assert nursery.stdin is not None
-    nursery.stdin.close()
-    nursery.wait()

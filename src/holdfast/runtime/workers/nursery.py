@@ -5,6 +5,9 @@
 It listens on an abstract socket of this name, to processes of its own user alone, and ends when its standard input
 does. A worker gets the streams, the environment, the directory and the arguments of its stand-in. It is told to end
 when the stand-in is gone without a word.
+
+Each line of its standard input is the process id of a JVM. These end by themselves when the process does that started
+both; one that has not after some seconds is killed from here, and so are workers that are left.
 """
 
 from __future__ import annotations
@@ -14,11 +17,13 @@ import gc
 import json
 import os
 import runpy
+import select
 import selectors
 import signal
 import socket
 import struct
 import sys
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -37,6 +42,8 @@ _SETTLING = 10
 _OLDEST = 2
 _PATIENCE = 10.0
 """Seconds that a stand-in may take to say what it wants."""
+_LEAVING = 3.0
+"""Seconds that a JVM may take to end by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +72,34 @@ class Nursery:
         self._selector = selectors.DefaultSelector()
         self._workers: dict[int, tuple[socket.socket, int]] = {}
         """By process id: the stand-in, and the descriptor that tells when the worker ends."""
+        self._jvms: list[tuple[int, int]] = []
+        """Process ids, and the descriptors that tell when they end."""
+        self._is_over = False
 
     def serve(self) -> None:
-        """Until standard input ends."""
-        self._selector.register(sys.stdin.fileno(), selectors.EVENT_READ, None)
+        """Until standard input ends, and what belongs to it has ended."""
+        self._selector.register(sys.stdin.fileno(), selectors.EVENT_READ, self._be_told)
         self._selector.register(self._door, selectors.EVENT_READ, self._admit)
-        while True:
+        while not self._is_over:
             for key, _ in self._selector.select():
-                if key.data is None:
-                    return
                 key.data()
+        self._end_jvms()
+        for worker in self._workers:
+            _kill_group(worker)
+
+    def _be_told(self) -> None:
+        """The next JVM to see to, or the end."""
+        told = os.read(sys.stdin.fileno(), 4096)
+        self._is_over = not told
+        for pid in told.split():
+            with suppress(ProcessLookupError):
+                self._jvms.append((int(pid), os.pidfd_open(int(pid))))
+
+    def _end_jvms(self) -> None:
+        deadline = time.monotonic() + _LEAVING
+        for pid, ending in self._jvms:
+            if not select.select([ending], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                _kill_group(pid)
 
     def _admit(self) -> None:
         visitor, _ = self._door.accept()
@@ -128,6 +153,17 @@ class Nursery:
         for other, ending in self._workers.values():
             other.close()
             os.close(ending)
+        for _, ending in self._jvms:
+            os.close(ending)
+
+
+def _kill_group(pid: int) -> None:
+    """A process of ours that has not ended, with its group when it leads one."""
+    with suppress(ProcessLookupError):
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, signal.SIGKILL)
+        else:
+            os.kill(pid, signal.SIGKILL)
 
 
 def _is_ours(visitor: socket.socket) -> bool:
@@ -219,7 +255,6 @@ def _draw_anew() -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     nursery = Nursery(sys.argv[1])
     for module in PRELOADED:
         import_module(module)

@@ -33,5 +33,9 @@ def _meaning(number: int | None) -> tuple[type[DeliveryError], str, str]:
     if trouble is Trouble.FULL:
         return Transient, "is full", "Make room or raise the quota; the batch is tried again by itself."
     if trouble is Trouble.READ_ONLY or number in _UNFIT:
-        return Fatal, "may not be used", "Let this user write there, on a disk that knows hard links."
+        return (
+            Fatal,
+            "may not be used",
+            "Let this user write there, on a disk that knows hard links. The batch is tried again by itself.",
+        )
     return Transient, "cannot be used", "See that the disk is there; the batch is tried again by itself."

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.model.errors import Fatal, SinkFenced, Transient
+from holdfast.model.errors import CursorMoved, SinkFenced, Transient
 from holdfast.sinks.sql.statements import CURSORS
 
 if TYPE_CHECKING:
@@ -117,11 +117,11 @@ def fenced(lane: LaneIdentity, newest: int) -> SinkFenced:
     )
 
 
-def _replaced(lane: LaneIdentity, standing: Standing | None) -> Fatal:
+def _replaced(lane: LaneIdentity, standing: Standing | None) -> CursorMoved:
     found = (
         "no cursor of ours" if standing is None else f"cursor {standing.oseq} under the older epoch {standing.epoch}"
     )
-    return Fatal(
+    return CursorMoved(
         f"The sink of lane {lane.lane!r} has {found}, although epoch {lane.epoch} claimed it: it was replaced by an "
         "older copy, or its cursor was edited, while we were connected.",
         remedy="Restart the pipeline: it asks the sink for its cursor and goes on from there.",
@@ -130,8 +130,8 @@ def _replaced(lane: LaneIdentity, standing: Standing | None) -> Fatal:
     )
 
 
-def _gap(lane: LaneIdentity, batch: SinkBatch, standing: Standing) -> Fatal:
-    return Fatal(
+def _gap(lane: LaneIdentity, batch: SinkBatch, standing: Standing) -> CursorMoved:
+    return CursorMoved(
         f"The sink of lane {lane.lane!r} is at batch {standing.oseq}, but batch {batch.oseq} follows on batch "
         f"{batch.previous}: writing it would leave a gap or repeat rows.",
         remedy="Restart the pipeline: it asks the sink for its cursor and goes on from there.",

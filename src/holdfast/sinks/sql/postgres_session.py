@@ -33,7 +33,7 @@ _REMEDIES: dict[type[DeliveryError], str] = {
     Rejected: "The rows that are refused alone go to the dead letters.",
     Throttled: "The batch is tried again later; raise the server's limit of connections if it stays so.",
     Transient: "The batch is tried again by itself, over a new connection.",
-    Fatal: "See that the role may use the table and the table is what the sink expects, then start the lane again.",
+    Fatal: "See that the role may use the table, and that it is what the sink expects. The batch is tried again.",
 }
 
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from holdfast.model.errors import CommitUnknown, Transient
+from holdfast.model.errors import CommitUnknown, Fatal, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -162,7 +162,7 @@ class Session(ABC, Generic[Connection]):
             yield
         except self.driver_error() as error:
             meaning = self.meaning(error)
-            if isinstance(meaning, Transient):
+            if isinstance(meaning, Transient | Fatal):  # SQLite falls back to reading only, and would stay so
                 self.drop()
             raise meaning from error
 

@@ -82,7 +82,7 @@ class SqliteSession(Session[sqlite3.Connection]):
             case Trouble.BUSY, _:
                 return Transient, f"Another process writes to the file. {_AGAIN}"
             case Trouble.FOREIGN, _:
-                return Fatal, "It is no database: name another path, or move the file away."
+                return Fatal, f"It is no database: name another path, or move the file away. {_AGAIN}"
             case Trouble.DAMAGED, _:
                 return Fatal, "It is damaged: restore it from a copy; the lane goes on from the cursor in the copy."
             case _, sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_MISMATCH | sqlite3.SQLITE_TOOBIG:
@@ -90,8 +90,8 @@ class SqliteSession(Session[sqlite3.Connection]):
             case _, sqlite3.SQLITE_IOERR | sqlite3.SQLITE_NOMEM | sqlite3.SQLITE_PROTOCOL:
                 return Transient, f"See that its disk works. {_AGAIN}"
             case _, sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
-                return Fatal, "Make the file and its directory writable for this user, then start the lane again."
+                return Fatal, f"Make the file and its directory writable for this user. {_AGAIN}"
             case _, sqlite3.SQLITE_CANTOPEN:
-                return Fatal, "See that the file and its directory exist and this user may write there."
+                return Fatal, f"See that the file and its directory exist and this user may write there. {_AGAIN}"
             case _:
-                return Fatal, "See that the table is what the sink expects, then start the lane again."
+                return Fatal, f"See that the table is what the sink expects. {_AGAIN}"
