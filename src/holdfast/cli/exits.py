@@ -16,6 +16,7 @@ class ExitCode(IntEnum):
     DEGRADED = 3
     NOT_RUNNING = 4
     NOT_READY = 5
+    PARTLY_REFUSED = 6
     INTERRUPTED = _INTERRUPTED
 
     @property
@@ -31,6 +32,7 @@ _MEANINGS = {
     ExitCode.DEGRADED: "The pipeline works, and something needs attention.",
     ExitCode.NOT_RUNNING: "No process runs the pipeline.",
     ExitCode.NOT_READY: "The pipeline cannot make progress: something has failed, or it is paused.",
+    ExitCode.PARTLY_REFUSED: "Part of the input was refused and is listed; the rest was taken in.",
     ExitCode.INTERRUPTED: (
         "Ctrl-C ended the command before it was done. A pipeline that `run` had started by then drains and ends with 0."
     ),
