@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meridian.orbit.cdm.keywords import COVARIANCE, POSITION, VELOCITY
-from meridian.orbit.frames import rotated_covariance, rtn_basis
+from meridian.orbit.frames import rotated_covariance, rtn_basis, spin
 from meridian.orbit.numerals import parse_number
 
 Floats = NDArray[np.float64]
 Value = str | int | float
+
+EARTH = "EARTH"
+EARTH_FIXED = "ITRF"
+INERTIAL_FRAMES = frozenset({"EME2000", "GCRF"})
 
 _RADIUS = re.compile(r"HBR\s*+=\s*+(?P<metres>[0-9.eE+-]++)\s*+(?:\[m\])?")
 
@@ -69,8 +73,19 @@ class CdmObject(Said):
 
     @property
     def velocity_m_s(self) -> Floats:
-        """Its velocity."""
+        """Its velocity as its frame sees it: in ITRF, against the turning Earth."""
         return np.array([self.number(axis) for axis in VELOCITY]) * 1e3
+
+    @property
+    def inertial_velocity_m_s(self) -> Floats:
+        """Its inertial velocity, along the axes that its frame has at the time of closest approach.
+
+        In ITRF the rotation of the Earth is added. The pole of rotation is taken to be the z axis: polar motion is
+        neglected. The angle of rotation does not matter, because a turn that both objects share changes no distance.
+        """
+        if self.frame == EARTH_FIXED:
+            return self.velocity_m_s + spin(self.position_m)
+        return self.velocity_m_s
 
     @property
     def covariance_rtn(self) -> Floats:
@@ -82,8 +97,18 @@ class CdmObject(Said):
 
     @property
     def covariance(self) -> Floats:
-        """The same in the frame of its state."""
-        return rotated_covariance(self.covariance_rtn, rtn_basis(self.position_m, self.velocity_m_s).T)
+        """The same along the axes of its frame: RTN are the axes of the inertial orbit, whatever the frame."""
+        return rotated_covariance(self.covariance_rtn, rtn_basis(self.position_m, self.inertial_velocity_m_s).T)
+
+    @property
+    def has_default_covariance(self) -> bool:
+        """Whether the originator says that the covariance is a default and not the result of an orbit determination."""
+        return self.values.get("COVARIANCE_METHOD") == "DEFAULT"
+
+    @property
+    def orbit_center(self) -> str:
+        """The body that it orbits, which is the Earth where nothing is said."""
+        return str(self.values.get("ORBIT_CENTER", EARTH))
 
 
 @dataclass(frozen=True, slots=True)

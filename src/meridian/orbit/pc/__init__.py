@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from meridian.orbit.pc.assessment import Assessment, Remedy, Violation, assess
-from meridian.orbit.pc.encounter import Encounter, EncounterPlane, encounter_of, plane_of
+from meridian.orbit.pc.assessment import Assessment, Method, Remedy, Violation, assess
+from meridian.orbit.pc.caveats import Caveat, Flaw, Subject
+from meridian.orbit.pc.encounter import Encounter, EncounterPlane, plane_of
 from meridian.orbit.pc.entries import CurvedProbability, Span, curved
+from meridian.orbit.pc.messages import encounter_of
 from meridian.orbit.pc.planar import (
     ChanProbability,
     MaximumProbability,
@@ -17,14 +19,18 @@ from meridian.orbit.pc.sampling import SampledProbability, monte_carlo
 
 __all__ = [
     "Assessment",
+    "Caveat",
     "ChanProbability",
     "CurvedProbability",
     "Encounter",
     "EncounterPlane",
+    "Flaw",
     "MaximumProbability",
+    "Method",
     "Remedy",
     "SampledProbability",
     "Span",
+    "Subject",
     "Violation",
     "assess",
     "chan",

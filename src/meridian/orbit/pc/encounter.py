@@ -6,16 +6,19 @@ eigenvalues to a small floor, and it is said that this was done. Which probabili
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meridian.orbit.cdm import ConjunctionMessage
 from meridian.orbit.errors import InvalidEncounter
 from meridian.orbit.frames import Floats
+from meridian.orbit.pc.caveats import Caveat, ObjectCovariance, Subject
 
 SIGMA_FLOOR = 1e-4
 """The least standard deviation that a covariance may have, in hard-body radii."""
+SLOWEST_M_S = 1e-6
+"""Below this relative speed two objects fly together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,13 +30,15 @@ class Encounter:
     first_covariance: Floats
     second_covariance: Floats
     hard_body_radius_m: float
+    caveats: tuple[Caveat, ...] = ()
+    """What the message that it comes from says against it."""
 
     def __post_init__(self) -> None:
         numbers = (self.first, self.second, self.first_covariance, self.second_covariance)
         shapes = [np.shape(each) for each in numbers]
         if shapes != [(6,), (6,), (6, 6), (6, 6)] or not all(np.isfinite(each).all() for each in numbers):
-            raise invalid("The states and covariances are not numbers of 6 and 6 by 6.")
-        if not self.hard_body_radius_m > 0.0:
+            raise invalid("The states and covariances are not finite numbers of 6 and 6 by 6.")
+        if not (self.hard_body_radius_m > 0.0 and math.isfinite(self.hard_body_radius_m)):
             raise invalid(f"The hard-body radius is {self.hard_body_radius_m} m.")
 
     @property
@@ -51,27 +56,29 @@ class Encounter:
         """Of both together, as if they had nothing in common."""
         return self.first_covariance + self.second_covariance
 
+    @property
+    def objects(self) -> tuple[ObjectCovariance, ObjectCovariance]:
+        """Each of the two with its covariance."""
+        return (
+            ObjectCovariance(Subject.FIRST, self.first, self.first_covariance),
+            ObjectCovariance(Subject.SECOND, self.second, self.second_covariance),
+        )
+
+    @property
+    def closest_s(self) -> float:
+        """How long after the time of the states the distance is smallest, on straight lines."""
+        speed_squared = self.velocity_m_s @ self.velocity_m_s
+        if speed_squared < SLOWEST_M_S**2:
+            raise invalid("The two objects do not move against each other.")
+        return -float(self.position_m @ self.velocity_m_s / speed_squared)
+
     def at_closest_approach(self) -> Encounter:
         """The same encounter when its distance is smallest: a message rounds its time to a millisecond."""
-        speed_squared = self.velocity_m_s @ self.velocity_m_s
-        if speed_squared == 0.0:
-            raise invalid("The two objects do not move against each other.")
-        seconds = -(self.position_m @ self.velocity_m_s) / speed_squared
+        seconds = self.closest_s
         first, second = (
             np.concatenate([state[:3] + seconds * state[3:], state[3:]]) for state in (self.first, self.second)
         )
         return replace(self, first=first, second=second)
-
-
-def encounter_of(message: ConjunctionMessage, hard_body_radius_m: float | None = None) -> Encounter:
-    """The encounter of a message, with a radius of one's own or the one that its comment says."""
-    radius = hard_body_radius_m if hard_body_radius_m is not None else message.hard_body_radius_m
-    if radius is None:
-        raise invalid(f"The message {message.message_id} says no hard-body radius.")
-    if message.first.frame != message.second.frame:
-        raise invalid(f"The two states are in {message.first.frame} and in {message.second.frame}.")
-    first, second = (np.concatenate([each.position_m, each.velocity_m_s]) for each in (message.first, message.second))
-    return Encounter(first, second, message.first.covariance, message.second.covariance, radius)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +138,9 @@ def remedied(covariance: Floats, radius_m: float) -> Remedied:
     return Remedied(vectors, np.sqrt(np.maximum(values, floor)), bool((values < floor).any()))
 
 
-def invalid(what: str) -> InvalidEncounter:
+_REMEDY = "Give two whole states and covariances in one frame, and a radius above zero."
+
+
+def invalid(what: str, remedy: str = _REMEDY) -> InvalidEncounter:
     """The error about an encounter."""
-    return InvalidEncounter(what, remedy="Give two whole states and covariances in one frame, and a radius above zero.")
+    return InvalidEncounter(what, remedy=remedy)
