@@ -27,11 +27,6 @@ _OLDER_FILES = 4
 _LONGEST_ON_A_TERMINAL = 400
 
 
-def log_file_of(directory: Path) -> Path:
-    """The log file of a pipeline."""
-    return directory / "log" / "holdfast.log"
-
-
 @contextmanager
 def logging_to(file: Path | None, *, level: str, pipeline: str, out: Output) -> Iterator[None]:
     """Write log lines there while a pipeline runs.

@@ -11,7 +11,7 @@ import click
 
 from holdfast.cli.command import command
 from holdfast.cli.interrupts import leave_at_once
-from holdfast.cli.logs import ALARMS, LEVELS, log_file_of, logging_to
+from holdfast.cli.logs import ALARMS, LEVELS, logging_to
 from holdfast.cli.output import Form
 from holdfast.cli.showing import alarm_line, progress_line, record_text
 
@@ -83,12 +83,13 @@ def run(
     from holdfast.config import load
     from holdfast.control.host import Manners, host
     from holdfast.runtime.ground import Accept
+    from holdfast.runtime.layout import Layout
     from holdfast.runtime.owner import Takeover
     from holdfast.runtime.pipeline import Until
 
     plan = load(document).plan()
     leave.text = f"{plan.name} was ended at once. Nothing is lost; the next start goes on where it was."
-    file = None if log_file == Path("-") else log_file or log_file_of(plan.directory)
+    file = None if log_file == Path("-") else log_file or Layout(plan.directory).log
     with logging_to(file, level=log_level, pipeline=plan.name, out=out):
         face = _Face(out, plan, file)
         record = host(
@@ -154,10 +155,7 @@ class _Face:
         """It is about to be drained."""
         log.info("pipeline %s drains within %g s", self._plan.name, within)
         if not self._is_silent:
-            self._out.note(
-                f"{self._plan.name} drains: nothing new is captured, and sinks may take {within:g} s to answer. "
-                "Ctrl-C again stops it now."
-            )
+            self._out.note(f"Draining {self._plan.name} for up to {within:g} s. Ctrl-C again stops it now.")
 
     def _event(self, value: object, text: str) -> None:
         if not self._is_silent:

@@ -37,6 +37,11 @@ class Layout:
         return self.root / "points"
 
     @property
+    def log(self) -> Path:
+        """What the process that runs the pipeline logs."""
+        return self.root / "log" / "holdfast.log"
+
+    @property
     def spark_log(self) -> Path:
         """What Spark's JVM and its Python workers print."""
         return self.root / "log" / "spark.log"
