@@ -7,13 +7,12 @@ One JVM serves every pipeline of a process.
 
 from __future__ import annotations
 
-import atexit
 import os
 import shlex
 import subprocess
 import tempfile
+import threading
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
 _TICK = 0.02
-_PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"  # noqa: S105 (names of variables)
+_PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 _LAST_WORDS = 2.0
 """Seconds to wait for the output of a JVM that has ended."""
 
@@ -95,7 +94,7 @@ def _launched(conf: Mapping[str, str], output: SparkLog, address: Path) -> subpr
         env={**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
         start_new_session=True,
     )
-    atexit.register(_let_go, process)
+    threading.Thread(target=process.wait, name="spark-jvm", daemon=True).start()
     return process
 
 
@@ -124,10 +123,3 @@ def _unavailable(process: subprocess.Popen[bytes], output: SparkLog) -> SparkUna
         kept="Capture and delivery go on without it; nothing is lost.",
         remedy="Check JAVA_HOME (Java 17 or 21)" + (f", and read {output.path}." if output.path else "."),
     )
-
-
-def _let_go(process: subprocess.Popen[bytes]) -> None:
-    """A JVM ends when nothing can be read from us any more."""
-    assert process.stdin is not None
-    with suppress(OSError):
-        process.stdin.close()

@@ -52,7 +52,7 @@ def test_a_signal_to_the_whole_group_drains_and_says_so_without_a_stack(tmp_path
     last = json.loads(out.splitlines()[-1])
     assert (process.returncode, last["event"]) == (0, "ended"), said
     assert last["stop"]["reason"] == "graceful"
-    assert [line for line in said.splitlines() if line.startswith(STACKS)] == []
+    assert [line for line in said.splitlines() if line.startswith(STACKS)] == [], said
     rows = table_numbers(tmp_path / "sink.db")
     assert rows == [n for n in range(1, rows[-1] + 1) if n % 10]
     assert file_numbers(tmp_path / "files")[: len(rows)] == rows[: len(file_numbers(tmp_path / "files"))]

@@ -1,4 +1,4 @@
-"""Spark's processes are out of the terminal's reach, print to a log file, and end with the process that started them."""
+"""Spark's processes see no signal of the terminal, print to a log file, and end with the process that started them."""
 
 from __future__ import annotations
 

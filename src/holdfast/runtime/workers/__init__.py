@@ -7,11 +7,11 @@ and Spark's workers are forked from it. The figures are in docs/benchmarks.md.
 
 from __future__ import annotations
 
-import atexit
 import os
 import secrets
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -74,12 +74,5 @@ def _open_nursery(output: int) -> None:
         env={**os.environ, "PYTHONHASHSEED": hashing, "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"},
         start_new_session=True,
     )
+    threading.Thread(target=_running.wait, name="nursery", daemon=True).start()
     os.environ["HOLDFAST_NURSERY"] = name
-    atexit.register(_close_nursery, _running)
-
-
-def _close_nursery(nursery: subprocess.Popen[bytes]) -> None:
-    assert nursery.stdin is not None
-    with suppress(BrokenPipeError):
-        nursery.stdin.close()
-    nursery.wait()
