@@ -17,6 +17,7 @@ from holdfast.cli.showing import alarm_line, progress_line, record_text
 
 if TYPE_CHECKING:
     from holdfast.cli.output import Output
+    from holdfast.control.ending import Manner
     from holdfast.control.status import Status
     from holdfast.model.errors import HoldfastError
     from holdfast.runtime.plan import Plan
@@ -108,7 +109,7 @@ def run(
             processor=click.get_current_context().obj,
             told=face.seen,
             started=face.started,
-            draining=face.draining,
+            ends=face.ends,
             waiting=face.waiting,
         )
         out.end_progress()
@@ -159,14 +160,17 @@ class _Face:
             occasion = f"{status.snapshot.state} {status.health.level.name}"
             self._out.progress(progress_line(status, self._out.width), occasion)
 
-    def draining(self, within: float) -> None:
-        """It is about to be drained."""
-        log.info("pipeline %s drains within %g s", self._plan.name, within)
+    def ends(self, manner: Manner, within: float) -> None:
+        """It is about to be drained or stopped."""
+        name = self._plan.name
+        if manner.value == "drain":
+            log.info("pipeline %s drains within %g s", name, within)
+            text = f"Draining {name} for up to {within:g} s. Ctrl-C again stops it now."
+        else:
+            log.info("pipeline %s stops without waiting for its sinks", name)
+            text = f"Stopping {name} now."
         if not self._is_silent:
-            self._out.note(
-                f"{self._plan.name} drains: nothing new is captured, and sinks may take {within:g} s to answer. "
-                "Ctrl-C again stops it now."
-            )
+            self._out.note(text)
 
     def _event(self, value: object, text: str) -> None:
         if not self._is_silent:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.control.document import keep_document
-from holdfast.control.ending import Ending
+from holdfast.control.ending import Ending, Manner
 from holdfast.control.exporting import MetricsPort, write_metrics
 from holdfast.control.observer import Observer
 from holdfast.control.service import DRAIN_WITHIN, Service
@@ -58,7 +58,7 @@ def host(
     processor: Callable[[], Processor] | None = None,
     told: Callable[[Status], None] = lambda _: None,
     started: Callable[[int | None], None] = lambda _: None,
-    draining: Callable[[float], None] = lambda _: None,
+    ends: Callable[[Manner, float], None] = lambda *_: None,
     waiting: Callable[[HoldfastError], None] = lambda _: None,
 ) -> StopRecord | None:
     """Run until it ends, and say what remains. Raises what ended the pipeline, if something did.
@@ -68,7 +68,7 @@ def host(
     :param text: the document of the plan, which is kept beside the logs.
     :param told: given the status once an interval.
     :param started: called with the port of the metrics once capture and lanes work.
-    :param draining: called with the seconds that a drain may take, before it begins.
+    :param ends: called before a drain begins, with the seconds that it may take, and before a stop.
     :param waiting: called once when the start has to wait for room on the disk, with the reason.
     """
     whole = Pipeline.of(plan)
@@ -92,7 +92,7 @@ def host(
             signals.phase = Phase.RUNNING
             while not ending.asked.is_set() and not whole.wait(until=manners.until, timeout=0.2):
                 pass
-            return _end(whole, ending, signals, manners.drain_within, draining)
+            return _end(whole, ending, signals, manners.drain_within, ends)
 
 
 def _surround(
@@ -130,22 +130,24 @@ def _surround(
 
 
 def _end(
-    whole: Pipeline, ending: Ending, signals: StopSignals, drain_within: float, draining: Callable[[float], None]
+    whole: Pipeline, ending: Ending, signals: StopSignals, drain_within: float, ends: Callable[[Manner, float], None]
 ) -> StopRecord | None:
     try:
         try:
             if ending.is_to_stop():
                 signals.phase = Phase.STOPPING
+                ends(Manner.STOP, 0.0)
                 whole.stop()
             else:
                 within = drain_within if ending.within is None else ending.within
-                draining(within)
+                ends(Manner.DRAIN, within)
                 signals.phase = Phase.DRAINING
                 if ending.is_to_stop():  # asked for since it was decided to drain
                     raise StopNow
                 whole.drain(within=within)
                 signals.phase = Phase.STOPPING
         except StopNow:
+            ends(Manner.STOP, 0.0)
             whole.stop()
         record = whole.drain(within=0)  # it is over: this says how it ended
     except HoldfastError as error:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import time
-from contextlib import ExitStack, contextmanager, redirect_stderr
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from holdfast.cli.output import Form
 from meridian.cli.options import directory_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from holdfast.cli.output import Output
     from meridian.service.values import Snapshot
@@ -41,10 +40,9 @@ def run(out: Output, directory: Path, simulate: bool, screen: bool, until_alerts
     home = Home(directory)
     if simulate:
         prepare(home, now_ns=time.time_ns())
-    log = directory / "fusion.log"
-    _log_to(log)
+    _log_to(directory / "fusion.log")
     is_watched = screen and sys.stdout.isatty() and out.form is Form.TEXT
-    with ExitStack() as held, _chatter_to(log):
+    with ExitStack() as held:
         looked = _screen(held) if is_watched else _lines(out)
         run_operation(home, Manner(is_simulated=simulate, told=out.progress, looked=looked, until_raised=until_alerts))
     out.end_progress()
@@ -63,19 +61,6 @@ def _lines(out: Output) -> Callable[[Snapshot], None]:
     from meridian.cli.lines import Lines
 
     return Lines(out).told
-
-
-@contextmanager
-def _chatter_to(path: Path) -> Iterator[None]:
-    """What Spark and its workers say to standard error goes to a file meanwhile; what we say does not."""
-    ours = sys.stderr
-    with os.fdopen(os.dup(2), "w", buffering=1) as terminal, path.open("ab") as file, redirect_stderr(terminal):
-        os.dup2(file.fileno(), 2)
-        try:
-            yield
-        finally:
-            os.dup2(terminal.fileno(), 2)
-            ours.flush()
 
 
 def _log_to(path: Path) -> None:
