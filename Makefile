@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java run orders check test model spec crash bench requirements docs
+.PHONY: help setup java run orders check unit test model spec crash bench requirements docs
 
 PY := .venv/bin/python
 
@@ -29,6 +29,10 @@ check: setup ## Format, lint, strict types, import direction, docs links, genera
 	@$(PY) -m pytest -q tests/contract
 	@$(PY) -m tests.support.requirements --check
 	@echo "check: all clean"
+
+unit: setup ## The unit tests alone, without servers and without Spark, the quick loop
+	@$(PY) -m pytest -q -n 2 --dist worksteal tests/unit
+	@echo "unit: all passed"
 
 test: setup java ## All tests, on real servers that it installs and starts by itself
 	@$(PY) -m pytest -n 2 --dist worksteal

@@ -11,6 +11,7 @@ from hypothesis import settings
 from tests.support.notes import NotesPlugin, note
 from tests.support.requirements import RequirementsPlugin
 from tests.support.servers import Run, Servers
+from tests.support.skips import NoSkipsInCi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """The controller owns the run; a worker of xdist is told where it is."""
     config.pluginmanager.register(RequirementsPlugin())
     config.pluginmanager.register(NotesPlugin())
+    config.pluginmanager.register(NoSkipsInCi())
     if not hasattr(config, "workerinput"):
         config.stash[_RUN] = Run()
 

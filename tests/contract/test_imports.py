@@ -28,7 +28,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "control": frozenset(
         {"model", "disk", "ledger", "log", "process", "flow", "checkpoint", "capture", "deliver", "runtime", "config"}
     ),
-    "cli": frozenset({"model", "checkpoint", "runtime", "config", "control"}),
+    "cli": frozenset({"model", "disk", "checkpoint", "runtime", "config", "control"}),
     "testing": frozenset({"model", "ledger", "log", "process", "checkpoint", "capture", "deliver", "runtime"}),
 }
 """For each package, the packages of ours that it may import, besides itself."""

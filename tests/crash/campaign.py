@@ -27,7 +27,8 @@ of them. When all is delivered an operator mends the table and reprocesses the d
 of a step, and removes them. The pipeline ends at each durable step, the first, second and last time the step is
 reached: its process is killed, or the power is lost, after which only what was synced is left. Then it is started again
 and runs to its end. *exact* means that a program which shares no code with the product found every order once and in
-order in each sink, those that were dead letters behind the others, and no dead letter left.
+order in each sink, those that were dead letters behind the others, and no dead letter left. The source forgets what is
+acknowledged, and cannot be asked for it again.
 
 The steps are walked through a driver without a JVM that keeps Spark's books (`spark.plan` and `spark.finish` are the
 writes of Spark's own files, which it never syncs).

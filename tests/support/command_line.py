@@ -53,13 +53,22 @@ class Ended:
 
 
 def holdfast(
-    *arguments: object, directory: Path, timeout: float = 100, environment: dict[str, str] | None = None
+    *arguments: object,
+    directory: Path,
+    timeout: float = 100,
+    environment: dict[str, str] | None = None,
+    stdin: str | None = "",
 ) -> Ended:
-    """Run a command to its end."""
+    """Run a command to its end.
+
+    :param stdin: what comes through its standard input; None closes it.
+    """
+    close = [] if stdin is not None else ["sh", "-c", 'exec "$@" <&-', "sh"]
     done = subprocess.run(
-        [sys.executable, "-m", "holdfast.cli", *map(str, arguments)],
+        [*close, sys.executable, "-m", "holdfast.cli", *map(str, arguments)],
         cwd=directory,
         env=environment,
+        input=stdin or "",
         capture_output=True,
         text=True,
         timeout=timeout,

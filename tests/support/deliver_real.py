@@ -83,7 +83,7 @@ class RealWorld:
             epoch=epoch,
             sources=["orders"],
             sinks=sinks,
-            acknowledge=lambda positions: self.told.append(positions["orders"]),
+            committed=lambda positions: self.told.append(positions["orders"]),
             hook=hook,
             clock=self.clock,
             random=Random(0),

@@ -138,7 +138,7 @@ class World:
     shelf: Shelf = field(default_factory=Shelf)
     clock: ManualClock = field(default_factory=ManualClock)
     told: list[Mapping[str, Position]] = field(default_factory=list)
-    """What the sources were told, in order."""
+    """The positions that were committed, in order."""
     lives: list[Delivery] = field(default_factory=list)
 
     def publish(self, count: int = 1, *, size: int = 3, to: Delivery | None = None) -> None:
@@ -155,7 +155,7 @@ class World:
         store: CheckpointStore | None = None,
         settings: DeliverySettings | None = None,
         seed: int = 0,
-        acknowledge: Callable[[Mapping[str, Position]], None] | None = None,
+        committed: Callable[[Mapping[str, Position]], None] | None = None,
         captured_at: Callable[[int], datetime | None] = lambda _: None,
     ) -> Delivery:
         """A new life over what is durable; it is not started yet."""
@@ -170,7 +170,7 @@ class World:
             sources=["orders"],
             sinks=sinks,
             policy=policy,
-            acknowledge=acknowledge or self.told.append,
+            committed=committed or self.told.append,
             captured_at=captured_at,
             hook=hook,
             clock=self.clock,

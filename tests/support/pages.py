@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _REDIRECTION = re.compile(r"\d?>+ ?[\w./&~-]+| #.*")
 _COMMAND = re.compile(r"(?:^|[;&|(]|\b(?:until|while|do|if)\b) *((?:holdfast|meridian) [^;&|()#]+)")
 _MENTION = re.compile(r"`((?:holdfast|meridian) [a-z-][^`|…]+)`")
@@ -32,7 +32,7 @@ class Block:
 
 def blocks(text: str) -> list[Block]:
     """The fenced blocks of a page, in order."""
-    return [Block(kind, block) for kind, block in _BLOCK.findall(text)]
+    return [Block(kind, block) for kind, block in BLOCK.findall(text)]
 
 
 def commands(text: str) -> Iterator[str]:
@@ -44,7 +44,7 @@ def commands(text: str) -> Iterator[str]:
 
 def mentions(text: str) -> Iterator[str]:
     """Every command that is named between back-ticks, outside of blocks."""
-    yield from (" ".join(found.split()) for found in _MENTION.findall(_BLOCK.sub("", text)))
+    yield from (" ".join(found.split()) for found in _MENTION.findall(BLOCK.sub("", text)))
 
 
 def programs(directory: Path) -> str:

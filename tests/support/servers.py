@@ -1,8 +1,8 @@
 """Real servers for the tests: one of each kind per test run, started by the first test that needs it.
 
 `Run` belongs to the controller of the run (pytest itself, or xdist's main process): its directory and the lock that
-tells every keeper that the run goes on. `Servers` is what a worker has of it. A server that cannot start is a failure
-in CI (`CI=true`) and elsewhere skips the test with the reason.
+tells every keeper that the run goes on. `Servers` is what a worker has of it. A server that cannot start skips the test
+with the reason, which is a failure in CI (see `skips`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import urllib.request
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -74,13 +74,6 @@ class Bucket:
         )
 
 
-def missing(reason: str) -> NoReturn:
-    """Something that a test needs is not there: a failure in CI, and elsewhere a reason to skip."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 @dataclass(frozen=True)
 class Servers:
     """A worker's side: the addresses of the run's servers."""
@@ -106,7 +99,7 @@ class Servers:
         told = self._told(kind)
         if "address" in told:
             return str(told["address"])
-        missing(f"the {kind} server did not start: {told['error']}")
+        pytest.skip(f"the {kind} server did not start: {told['error']}")
 
     def _told(self, kind: str) -> dict[str, object]:
         """What the keeper said about its server; the first worker to come starts the keeper."""

@@ -71,6 +71,13 @@ class Source(ABC):
     def close(self) -> None:
         """Give up connections and files. Closing twice is fine, and so is opening again afterwards."""
 
+    def check_connection(self) -> None:
+        """Raise what keeps the source from being read now. Nothing is read, and nothing stays open."""
+        try:
+            self.open(None)
+        finally:
+            self.close()
+
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
@@ -106,6 +113,10 @@ class Receiver(ABC):
     @abstractmethod
     def serve(self, intake: Intake) -> None:
         """Start taking in, and return. `SourceUnavailable` when that is not possible now."""
+
+    @abstractmethod
+    def check_connection(self) -> None:
+        """`SourceUnavailable` when it could not take in now, as when its address is in use. It serves nobody."""
 
     @abstractmethod
     def boundary(self) -> Boundary:

@@ -19,12 +19,13 @@ from holdfast.capture.contract import Captured, Source
 from holdfast.capture.tailing.block import Block
 from holdfast.capture.tailing.content import LONGEST_HEAD
 from holdfast.capture.tailing.events import Shape, make_events, places_in_files
+from holdfast.capture.tailing.listing import unreadable
 from holdfast.capture.tailing.records import Framing, is_pattern
 from holdfast.capture.tailing.report import FilesStatus, Report
 from holdfast.capture.tailing.tail import Replaced
 from holdfast.capture.tailing.watch import Watch, Watching
 from holdfast.model.encoding import Encoding
-from holdfast.model.errors import InvalidSource
+from holdfast.model.errors import InvalidSource, SourceUnavailable
 from holdfast.model.positions import FilesPosition
 
 if TYPE_CHECKING:
@@ -97,9 +98,10 @@ class LogFiles(Source):
         self._shape = Shape(name, encoding, max_bytes)
         self._block = Block(max(BLOCK_BYTES, 2 * max_bytes), encoding.newline)
         self._report = Report(name)
+        self._patterns = tuple(str(Path(pattern).absolute()) for pattern in patterns)
         self._watch = Watch(
             Watching(
-                patterns=tuple(str(Path(pattern).absolute()) for pattern in patterns),
+                patterns=self._patterns,
                 encoding=encoding,
                 window=fingerprint,
                 settle=8 * _SCAN_EVERY,
@@ -151,6 +153,16 @@ class LogFiles(Source):
     def close(self) -> None:
         """Close the files."""
         self._watch.close()
+
+    def check_connection(self) -> None:
+        """Every pattern has a directory that can be listed, and every file that matches can be opened."""
+        for pattern in self._patterns:
+            if why := unreadable(pattern):
+                raise SourceUnavailable(
+                    f"Source {self.name!r} cannot read {pattern}: {why}.",
+                    remedy="See that the directory exists and this user may read it; files in it may come later.",
+                    source=self.name,
+                )
 
     def status(self) -> FilesStatus:
         """What it follows, and what it could not have."""

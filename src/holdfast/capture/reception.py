@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.capture.contract import Receiver
@@ -39,7 +40,8 @@ _ITS_OWN_FAULT = (InvalidAppend, LogClosed)
 _TROUBLE_LASTS = 2.0
 """So long after a push failed for want of disk the receiver says that it is in trouble; then somebody may try again."""
 _KEYS_AT_ONCE = 1000
-"""So many keys may be there above the number that is kept: forgetting them one by one would cost too much."""
+"""Keys are forgotten in groups of this size: one by one would cost too much. One more group is kept than is asked for,
+because an event can be in the inbox a moment before its key is counted."""
 
 
 class Intake:
@@ -52,7 +54,7 @@ class Intake:
         self.taken = 0
         """Events made durable."""
         self.keys = 0
-        """Pushes that had a key."""
+        """Pushes with a key that were new: one that comes again uses no further key."""
         self.is_closing = False
         self._trouble: tuple[float, Exception] | None = None
 
@@ -64,8 +66,7 @@ class Intake:
         """
         self.check()
         future = self._inbox.push(events, keys=keys, timeout=0)
-        future.add_done_callback(self._note)
-        self.keys += keys is not None
+        future.add_done_callback(partial(self._note, has_key=keys is not None))
         return future
 
     def check(self) -> None:
@@ -88,13 +89,14 @@ class Intake:
             return None
         return self._trouble[1]
 
-    def _note(self, pushed: Future[Appended]) -> None:
+    def _note(self, pushed: Future[Appended], *, has_key: bool) -> None:
         """Called by the one thread that makes pushes durable."""
         if pushed.cancelled():
             return
         match pushed.exception():
             case None:
                 self.taken += pushed.result().rows
+                self.keys += has_key and pushed.result().rows > 0
                 self._trouble = None
             case Exception() as error if isinstance(error, _PASSES):
                 self._trouble = (time.monotonic(), error)
@@ -123,6 +125,7 @@ class Reception:
         self._poll = poll
         self._retry_pause = retry_pause
         self._stop = threading.Event()
+        self._stopping = threading.RLock()
         self._keys = KeptKeys(inbox, receiver.keys_kept)
         self._error: str | None = None
         self._has_failed = False
@@ -137,9 +140,10 @@ class Reception:
         """Take in nothing more; what was taken in is in the inbox and answered when this returns."""
         self._intake.is_closing = True
         self._stop.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join()
-        self.source.stop()
+        with self._stopping:
+            if self._thread.is_alive() and self._thread is not threading.current_thread():
+                self._thread.join()
+            self.source.stop()
 
     def status(self) -> CaptureStatus:
         """Where it stands now."""
@@ -190,23 +194,27 @@ def capture_of(
 
 
 class KeptKeys:
-    """Bounds the idempotency keys of an inbox: so many of the newest are kept, and never more than twice as many."""
+    """Bounds the idempotency keys of an inbox: the newest `count` are always kept, older ones are forgotten in groups.
+
+    Keys above `count` stay until a whole group can go, so the inbox holds about three groups more than `count`.
+    """
 
     def __init__(self, inbox: Inbox, count: int) -> None:
         self._inbox = inbox
         self._count = count
-        self._pushed: int | None = None
-        self._marks: deque[int] = deque()
-        """Where the inbox ended each time that so many keys more had come."""
+        self._marks: deque[tuple[int, int]] = deque()
+        """How many keys had been used when the inbox ended at which event, one entry per group."""
 
-    def tend(self, pushed: int) -> None:
-        """Forget what is too much, after so many pushes with keys."""
-        if self._pushed is None:
+    def tend(self, used: int) -> None:
+        """Forget what is too much, after so many keys were used.
+
+        :param used: new keys only; a repetition that counted would push keys out that are still among the newest.
+        """
+        if not self._marks:
             self._inbox.keep_keys(self._count)
-        elif pushed - self._pushed < _KEYS_AT_ONCE:
+        elif used - self._marks[-1][0] < _KEYS_AT_ONCE:
             return
-        elif len(self._marks) * _KEYS_AT_ONCE > self._count:
-            self._inbox.forget_keys(self._marks[0])
+        while self._marks and used - self._marks[0][0] >= self._count + _KEYS_AT_ONCE:
+            self._inbox.forget_keys(self._marks[0][1])
             self._marks.popleft()
-        self._pushed = pushed
-        self._marks.append(self._inbox.end())
+        self._marks.append((used, self._inbox.end()))

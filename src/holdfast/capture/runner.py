@@ -96,6 +96,8 @@ class Capture:
         self._retry_pause = retry_pause
         self._pause = pause
         self._stop = threading.Event()
+        self._stopping = threading.Lock()
+        self._is_closed = False
         self._opened = False
         self._latest: Position | None = None
         """Where the source ended when it was first opened, if it said so."""
@@ -113,17 +115,22 @@ class Capture:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop reading; what was read is in the inbox when this returns.
+        """Stop reading; what was read is in the inbox, and the source closed once, when this returns.
 
-        A source that hangs is left behind: what it still gives is taken in after the next start.
+        Several threads may stop a capture. A source that hangs is left behind: what it still gives is taken in after
+        the next start.
         """
         self._stop.set()
-        while self._thread.is_alive():
-            self._thread.join(self._poll)
-            if self.status().is_stalled:
-                log.warning("source %s hangs and is left behind", self.source.name)
+        with self._stopping:
+            if self._is_closed:
                 return
-        self.source.close()
+            while self._thread.is_alive():
+                self._thread.join(self._poll)
+                if self.status().is_stalled:
+                    log.warning("source %s hangs and is left behind", self.source.name)
+                    return
+            self._is_closed = True
+            self.source.close()
 
     def status(self) -> CaptureStatus:
         """Where it stands now."""

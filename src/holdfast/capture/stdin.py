@@ -57,7 +57,7 @@ class Stdin(Source):
         self._shape = Shape(name, encoding, max_bytes)
         self._block = Block(max(_BLOCK_BYTES, 2 * max_bytes), encoding.newline)
         self._now = now
-        self._pipe = Piped(sys.stdin.fileno() if descriptor is None else descriptor)
+        self._pipe = Piped(_standard_input(name) if descriptor is None else descriptor)
         self._tail = Tail(FilePosition(Fingerprint("", 0), self._pipe.inode, 0), window=1, now=0.0)
         self._tail.path = name
         self._tail.hold(self._pipe)
@@ -93,3 +93,14 @@ class Stdin(Source):
 
     def close(self) -> None:
         """Nothing is given up: there is no second opening of a pipe."""
+
+
+def _standard_input(name: str) -> int:
+    """Its descriptor. Python has no `sys.stdin` in a process that was started with the descriptor closed."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise InvalidSource(
+            f"Source {name!r} reads standard input, and standard input is closed.",
+            remedy="Pipe lines into the command, or name another source.",
+            source=name,
+        )
+    return sys.stdin.fileno()

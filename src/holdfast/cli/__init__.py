@@ -25,6 +25,9 @@ def main(processor: Callable[[], Processor] | None = None) -> NoReturn:
 
     :param processor: what runs the steps instead of Spark, for tests.
     """
+    from holdfast.cli import interrupts
+
+    interrupts.install()
     if _ONLY_LOOKS & set(sys.argv[1:2]):  # before anything is loaded: what is looked at must not be held up by it
         os.nice(_GIVES_WAY)
     from holdfast.cli.commands import holdfast

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from holdfast.cli.exits import ExitCode
+from holdfast.cli.interrupts import leave_at_once
 from holdfast.cli.output import Form, Output
 from holdfast.model.errors import HoldfastError, NotRunning
 
@@ -32,7 +33,13 @@ def command(name: str, *, examples: tuple[str, ...]) -> Callable[[Body], click.C
             except HoldfastError as error:
                 out.fail(error)
                 code = ExitCode.NOT_RUNNING if isinstance(error, NotRunning) else ExitCode.FAILED
-            click.get_current_context().exit(ExitCode.OK if code is None else code)
+            except KeyboardInterrupt:
+                out.note("Interrupted.")
+                code = ExitCode.INTERRUPTED
+            ended = ExitCode.OK if code is None else code
+            leave = leave_at_once()
+            leave.code, leave.text = ended, ""  # all is said, and what is left is the interpreter's own end
+            click.get_current_context().exit(ended)
 
         with_output = click.option(
             "--output",

@@ -52,7 +52,9 @@ def init(out: Output, document: Path, name: str) -> None:
 
 @command("validate", examples=("holdfast validate", "holdfast validate orders.yaml --connect --output json"))
 @document_argument
-@click.option("--connect", is_flag=True, help="Also open every source and sink, and close them again.")
+@click.option(
+    "--connect", is_flag=True, help="Also open every source, sink and checkpoint store, and close them again."
+)
 def validate(out: Output, document: Path, connect: bool) -> ExitCode | None:
     """Check a pipeline document and tell every problem with file, line, column and remedy."""
     from holdfast.config import find_problems
@@ -61,17 +63,20 @@ def validate(out: Output, document: Path, connect: bool) -> ExitCode | None:
         {"place": str(problem.place), "what": problem.what, "remedy": problem.remedy}
         for problem in find_problems(document)
     ]
+    notes: list[str] = []
     if connect and not problems:
         from holdfast.config import load
-        from holdfast.control.connecting import find_unreachable
+        from holdfast.control.connecting import try_connections
 
+        tried = try_connections(load(document).plan())
+        notes = [f"{document}: {note}" for note in tried.notes]
         problems = [
             {"place": f"{document}: {found.component}", "what": found.what, "remedy": found.remedy}
-            for found in find_unreachable(load(document).plan())
+            for found in tried.unreachable
         ]
-    lines = [f"{problem['place']}: {problem['what']} {problem['remedy']}" for problem in problems]
+    lines = [*notes, *(f"{problem['place']}: {problem['what']} {problem['remedy']}" for problem in problems)]
     count = "no problem" if not problems else "one problem" if len(problems) == 1 else f"{len(problems)} problems"
-    value = {"document": str(document), "valid": not problems, "problems": problems}
+    value = {"document": str(document), "valid": not problems, "problems": problems, "notes": notes}
     out.result(value, "\n".join([*lines, f"{document}: {count}."]))
     return ExitCode.FAILED if problems else None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from holdfast.cli.interrupts import INTERRUPTED as _INTERRUPTED
+
 
 class ExitCode(IntEnum):
     """How a command ended, for scripts."""
@@ -14,6 +16,7 @@ class ExitCode(IntEnum):
     DEGRADED = 3
     NOT_RUNNING = 4
     NOT_READY = 5
+    INTERRUPTED = _INTERRUPTED
 
     @property
     def meaning(self) -> str:
@@ -28,4 +31,7 @@ _MEANINGS = {
     ExitCode.DEGRADED: "The pipeline works, and something needs attention.",
     ExitCode.NOT_RUNNING: "No process runs the pipeline.",
     ExitCode.NOT_READY: "The pipeline cannot make progress: something has failed, or it is paused.",
+    ExitCode.INTERRUPTED: (
+        "Ctrl-C ended the command before it was done. A pipeline that `run` had started by then drains and ends with 0."
+    ),
 }

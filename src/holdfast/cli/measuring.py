@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.command import command
+from holdfast.cli.interrupts import KeyboardInterrupts
 from holdfast.cli.output import table
 from holdfast.cli.showing import seconds as shown
 
@@ -50,11 +51,16 @@ def bench(out: Output, document: Path, seconds: float, rate: float | None, real_
     from holdfast.control.measuring import measure
 
     loaded = load(document)
-    with TemporaryDirectory(prefix=".holdfast-bench-", dir=scratch) as directory:
+    with KeyboardInterrupts(), TemporaryDirectory(prefix=".holdfast-bench-", dir=scratch) as directory:
         prepared = scratched(
             loaded, Path(directory).absolute(), rate=rate, sinks=Sinks.REAL if real_sinks else Sinks.SCRATCH
         )
-        measured = measure(prepared.plan, seconds=seconds, processor=click.get_current_context().obj, told=out.progress)
+        measured = measure(
+            prepared.plan,
+            seconds=seconds,
+            processor=click.get_current_context().obj,
+            told=lambda stage: out.progress(stage, occasion=stage),
+        )
     out.end_progress()
     value = {"pipeline": loaded.name, "rate": rate, "sinks": prepared.sinks, "measured": measured}
     out.result(value, _text(loaded.name, prepared, measured))

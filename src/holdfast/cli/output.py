@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
+import time
+from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -17,9 +20,13 @@ import click
 from holdfast.control.values import plain, told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from holdfast.model.errors import HoldfastError
+
+
+_PROGRESS_EVERY = 60.0
+"""Seconds between two lines of progress where there is no terminal."""
 
 
 class Form(Enum):
@@ -30,46 +37,84 @@ class Form(Enum):
 
 
 class Output:
-    """Writes the results of one command."""
+    """Writes the results of one command. Several threads may write.
 
-    def __init__(self, form: Form) -> None:
+    :param monotonic: tells when a line of progress was last written.
+    """
+
+    def __init__(self, form: Form, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.form = form
         self.is_terminal = form is Form.TEXT and sys.stderr.isatty()
         """Whether somebody watches, and lines may be written over."""
         self._color = False if os.environ.get("NO_COLOR") else None
+        self._now = monotonic
+        self._writing = threading.RLock()
+        self._written: tuple[float, str, str] | None = None
+        """When the last line of progress was written without a terminal, its occasion, and the line."""
+
+    @property
+    def width(self) -> int | None:
+        """Columns of the terminal that progress is written to; None when there is none."""
+        return os.get_terminal_size(sys.stderr.fileno()).columns if self.is_terminal else None
 
     def result(self, value: object, text: str) -> None:
         """What the command found: the value as one line of JSON, or the text."""
-        click.echo(json.dumps(plain(value)) if self.form is Form.JSON else text, color=self._color)
-        sys.stdout.flush()
+        with self._writing:
+            click.echo(json.dumps(plain(value)) if self.form is Form.JSON else text, color=self._color)
+            sys.stdout.flush()
+
+    def event(self, value: object, text: str) -> None:
+        """What happens while a command works: a line of JSON in the results, or a note."""
+        if self.form is Form.TEXT:
+            self.note(text)
+            return
+        with suppress(OSError):  # whoever read the results is gone; what is reported on goes on
+            self.result(value, "")
 
     def note(self, text: str) -> None:
         """A word on the side, for people only."""
         if self.form is Form.TEXT:
-            self.end_progress()
-            click.echo(text, err=True, color=self._color)
+            with self._writing:
+                self.end_progress()
+                self._say(text)
 
-    def progress(self, text: str) -> None:
-        """Where a long command stands: one line that is written over on a terminal, and plain lines without one."""
-        if self.is_terminal:
-            width = os.get_terminal_size(sys.stderr.fileno()).columns
-            click.echo(f"\r\x1b[2K{text[: max(1, width - 1)]}", err=True, nl=False)
-        elif self.form is Form.TEXT:
-            click.echo(text, err=True)
+    def progress(self, text: str, occasion: str = "") -> None:
+        """Where a long command stands.
+
+        On a terminal it is one line that is written over. Elsewhere, as in a log file, it is a line when the occasion
+        changes, and otherwise one a minute as long as there is something new.
+        """
+        with self._writing:
+            if (width := self.width) is not None:
+                self._say(f"\r\x1b[2K{text[: max(1, width - 1)]}", nl=False)
+            elif self.form is Form.TEXT and self._is_news(text, occasion):
+                self._written = self._now(), occasion, text
+                self._say(text)
 
     def fail(self, error: HoldfastError) -> None:
         """Why the command ended without a result."""
-        if self.form is Form.JSON:
-            click.echo(json.dumps({"error": told(error)}))
-            return
-        self.end_progress()
-        click.echo(f"{styled(f'[{error.code}]', 'red')} {error.what}", err=True, color=self._color)
-        click.echo(f"{error.kept} {error.remedy}", err=True, color=self._color)
+        with self._writing:
+            if self.form is Form.JSON:
+                click.echo(json.dumps({"error": told(error)}))
+                return
+            self.end_progress()
+            self._say(f"{styled(f'[{error.code}]', 'red')} {error.what}")
+            self._say(f"{error.kept} {error.remedy}")
 
     def end_progress(self) -> None:
         """Leave the terminal as if there had been no progress."""
         if self.is_terminal:
-            click.echo("\r\x1b[2K", err=True, nl=False)
+            self._say("\r\x1b[2K", nl=False)
+
+    def _say(self, text: str, *, nl: bool = True) -> None:
+        with suppress(OSError):  # a terminal or a pipe that is gone ends no pipeline
+            click.echo(text, err=True, color=self._color, nl=nl)
+
+    def _is_news(self, text: str, occasion: str) -> bool:
+        if self._written is None:
+            return True
+        at, last_occasion, last_text = self._written
+        return occasion != last_occasion or (text != last_text and self._now() - at >= _PROGRESS_EVERY)
 
 
 def styled(text: str, color: str) -> str:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.command import command
+from holdfast.cli.interrupts import leave_at_once
+from holdfast.cli.logs import ALARMS, LEVELS, logging_to
 from holdfast.cli.output import Form
 from holdfast.cli.showing import alarm_line, progress_line, record_text
 
 if TYPE_CHECKING:
     from holdfast.cli.output import Output
     from holdfast.control.status import Status
+    from holdfast.runtime.plan import Plan
+
+log = logging.getLogger("holdfast")
+alarms = logging.getLogger(ALARMS)
 
 
 @command(
@@ -45,6 +52,14 @@ if TYPE_CHECKING:
 @click.option("--interval", default=1.0, show_default=True, help="Seconds between two looks at the pipeline.")
 @click.option("--metrics-file", type=click.Path(path_type=Path), help="Write metrics for Prometheus into this file.")
 @click.option("--metrics-port", type=int, help="Serve /metrics and /health on this port of the loopback; 0: any.")
+@click.option(
+    "--log-file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Where log lines go, rotated by size; `-` is standard error. Default: log/holdfast.log in the directory.",
+)
+@click.option(
+    "--log-level", type=click.Choice(LEVELS), default="info", show_default=True, help="The least level that is logged."
+)
 def run(
     out: Output,
     document: Path,
@@ -55,51 +70,96 @@ def run(
     interval: float,
     metrics_file: Path | None,
     metrics_port: int | None,
+    log_file: Path | None,
+    log_level: str,
 ) -> None:
-    """Run a pipeline in the foreground. SIGTERM or Ctrl-C drains it; a second one stops it at once."""
+    """Run a pipeline in the foreground.
+
+    Ctrl-C or SIGTERM drains it: nothing new is captured, and what was sent is waited for. A second one stops it now;
+    what has no answer yet is sent again after the next start. A third Ctrl-C ends the process at once, as a kill would.
+    """
+    leave = leave_at_once()
+    leave.text = "Interrupted; nothing was started."
     from holdfast.config import load
-    from holdfast.control.alarms import Alarms
     from holdfast.control.host import Manners, host
     from holdfast.runtime.ground import Accept
+    from holdfast.runtime.layout import Layout
     from holdfast.runtime.owner import Takeover
     from holdfast.runtime.pipeline import Until
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it meets is told by whoever asked it, without its stack
     plan = load(document).plan()
-    alarms = Alarms()
+    leave.text = f"{plan.name} was ended at once. Nothing is lost; the next start goes on where it was."
+    file = None if log_file == Path("-") else log_file or Layout(plan.directory).log
+    with logging_to(file, level=log_level, pipeline=plan.name, out=out):
+        face = _Face(out, plan, file)
+        record = host(
+            plan,
+            document.read_text(encoding="utf-8-sig"),
+            Manners(
+                until=Until(until.replace("-", " ")),
+                drain_within=drain_within,
+                takeover=Takeover(takeover),
+                accept=Accept.NEW_GENERATION if new_generation else Accept.NOTHING,
+                interval=interval,
+                metrics_file=metrics_file,
+                metrics_port=metrics_port,
+            ),
+            processor=click.get_current_context().obj,
+            told=face.seen,
+            started=face.started,
+            draining=face.draining,
+        )
+        out.end_progress()
+        ended = record_text(plan.name, record)
+        log.info("%s", ended)
+    out.result({"event": "ended", "pipeline": plan.name, "stop": record}, ended)
 
-    def told(status: Status) -> None:
-        for change in alarms.changes(status):
-            if out.form is Form.JSON:
-                out.result(change, "")
-            else:
-                out.note(alarm_line(change))
-        out.progress(progress_line(status))
 
-    def started(port: int | None) -> None:
-        value = {"event": "started", "pipeline": plan.name, "directory": plan.directory, "metrics_port": port}
-        if out.form is Form.JSON:
-            out.result(value, "")
-        else:
-            served = "" if port is None else f" Metrics: http://127.0.0.1:{port}/metrics"
-            out.note(f"{plan.name} runs in {plan.directory}; Ctrl-C drains it.{served}")
+class _Face:
+    """What a run tells the person, or the program, that started it."""
 
-    record = host(
-        plan,
-        document.read_text(encoding="utf-8-sig"),
-        Manners(
-            until=Until(until.replace("-", " ")),
-            drain_within=drain_within,
-            takeover=Takeover(takeover),
-            accept=Accept.NEW_GENERATION if new_generation else Accept.NOTHING,
-            interval=interval,
-            metrics_file=metrics_file,
-            metrics_port=metrics_port,
-        ),
-        processor=click.get_current_context().obj,
-        told=told,
-        started=started,
-    )
-    out.end_progress()
-    out.result({"event": "ended", "pipeline": plan.name, "stop": record}, record_text(plan.name, record))
+    def __init__(self, out: Output, plan: Plan, log_file: Path | None) -> None:
+        from holdfast.control.alarms import Alarms
+
+        self._out, self._plan, self._log_file = out, plan, log_file
+        self._alarms = Alarms()
+        self._is_silent = log_file is None and out.form is Form.TEXT
+        """Whether standard error is the log: what is logged is not said a second time."""
+
+    def started(self, port: int | None) -> None:
+        """Capture and lanes work."""
+        name, directory = self._plan.name, self._plan.directory
+        served = "" if port is None else f" Metrics: http://127.0.0.1:{port}/metrics"
+        logged = "" if self._log_file is None else f" Log: {self._log_file}"
+        log.info("pipeline %s runs in %s, process %d", name, directory, os.getpid())
+        value = {
+            "event": "started",
+            "pipeline": name,
+            "directory": directory,
+            "metrics_port": port,
+            "log_file": self._log_file,
+        }
+        self._event(value, f"{name} runs in {directory}; Ctrl-C drains it.{logged}{served}")
+
+    def seen(self, status: Status) -> None:
+        """Once an interval."""
+        for change in self._alarms.changes(status):
+            line = alarm_line(change)
+            alarms.log(logging.INFO if change.event == "cleared" else logging.WARNING, "%s", click.unstyle(line))
+            self._event(change, line)
+        if not self._is_silent:
+            occasion = f"{status.snapshot.state} {status.health.level.name}"
+            self._out.progress(progress_line(status, self._out.width), occasion)
+
+    def draining(self, within: float) -> None:
+        """It is about to be drained."""
+        log.info("pipeline %s drains within %g s", self._plan.name, within)
+        if not self._is_silent:
+            self._out.note(
+                f"{self._plan.name} drains: nothing new is captured, and sinks may take {within:g} s to answer. "
+                "Ctrl-C again stops it now."
+            )
+
+    def _event(self, value: object, text: str) -> None:
+        if not self._is_silent:
+            self._out.event(value, text)

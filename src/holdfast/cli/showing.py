@@ -14,20 +14,27 @@ if TYPE_CHECKING:
 COLORS = {"ok": "green", "degraded": "yellow", "failing": "red", "down": "red"}
 
 
-def progress_line(status: Status) -> str:
-    """A run in one line."""
-    seen, health = status.snapshot, status.health
-    captured = sum(status.rates.captured.values())
+def progress_line(status: Status, width: int | None = None) -> str:
+    """A run in one line; where columns are few, in fewer words."""
+    seen, health, rates = status.snapshot, status.health, status.rates
     waiting = sum(source.waiting for source in seen.sources)
-    lanes = ", ".join(
-        f"{lane.name} {status.rates.delivered[lane.name]:,.0f}/s"
-        + (f" lag {lane.lag_batches:,}" if lane.lag_batches else "")
+    lanes = [
+        f"{lane.name} {rates.delivered[lane.name]:,.0f}/s" + (f" lag {lane.lag_batches:,}" if lane.lag_batches else "")
         for lane in seen.lanes
-    )
-    return (
-        f"{seen.pipeline} {seen.state} {health.level.name.lower()} | captured {captured:,.0f}/s, {waiting:,} waiting | "
-        f"batch {seen.outbox.newest:,}, committed {seen.outbox.committed:,} | {lanes}"
-    )
+    ]
+    behind = max((lane.lag_batches for lane in seen.lanes), default=0)
+    state = f"{seen.pipeline} {seen.state} {health.level.name.lower()}"
+    captured = f"captured {sum(rates.captured.values()):,.0f}/s, {waiting:,} waiting"
+    batch = f"batch {seen.outbox.newest:,}, committed {seen.outbox.committed:,}"
+    lag = f"{len(lanes)} sinks, lag {behind:,}" if len(lanes) != 1 else lanes[0]
+    lines = [
+        f"{state} | {captured} | {batch} | {', '.join(lanes)}",
+        f"{state} | {captured} | {batch} | {lag}",
+        f"{state} | {captured} | batch {seen.outbox.newest:,} | {lag}",
+        f"{state} | {captured}",
+        state,
+    ]
+    return next((line for line in lines if width is None or len(line) < width), lines[-1])
 
 
 def alarm_line(change: AlarmChange) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import click
 
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.controlling import status_of_place
+from holdfast.cli.interrupts import KeyboardInterrupts
 from holdfast.cli.output import Form
 from holdfast.cli.showing import status_text
 from holdfast.control.client import ask
@@ -35,15 +37,13 @@ def top(out: Output, pipeline: Path, every: float, times: int | None) -> None:
     is_live = out.form is Form.TEXT and sys.stdout.isatty()
     looks = times if times is not None else (None if is_live else 1)
     count = 0
-    try:
+    with suppress(KeyboardInterrupt), KeyboardInterrupts():
         while looks is None or count < looks:
             if count:
                 time.sleep(every)
             status = status_of_place(place)
             out.result(status, (_CLEAR if is_live else "") + status_text(status))
             count += 1
-    except KeyboardInterrupt:
-        return
 
 
 @command(

@@ -41,6 +41,10 @@ class Ending:
             self.within = within
         self.asked.set()
 
+    def is_to_stop(self) -> bool:
+        """Whether it was asked for a stop, which does not wait for a drain."""
+        return self.manner is Manner.STOP
+
     def tell(self, record: StopRecord | None, error: HoldfastError | None = None) -> None:
         """It has ended: with this record, or by this error."""
         self._record, self._error = record, error

@@ -39,6 +39,7 @@ class Alarm(Enum):
     PROCESSING_STALLED = "processing-stalled"
     QUOTA_NEAR = "quota-near"
     SOURCE_STALLED = "source-stalled"
+    SOURCE_UNACKNOWLEDGED = "source-unacknowledged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,10 @@ def _of_source(source: SourceView) -> Iterator[Finding]:
         cause = f"It was asked {source.silent:.0f} s ago and has not come back."
         remedy = "See whether it answers others; it goes on by itself once it comes back."
         yield Finding(name, Level.FAILING, cause, remedy, Alarm.SOURCE_STALLED)
+    if source.unacknowledged is not None:
+        cause = f"It could not be acknowledged for {source.unacknowledged_for:.0f} s: {source.unacknowledged}."
+        remedy = "See whether it answers; it keeps its log meanwhile, and is acknowledged by itself once it does."
+        yield Finding(name, Level.DEGRADED, cause, remedy, Alarm.SOURCE_UNACKNOWLEDGED)
     if source.state != "blocked" and _is_near(source.nbytes, source.quota):
         cause = f"Its inbox has {source.nbytes:,} of {source.quota:,} bytes."
         remedy = "See why processing does not keep up, or give the inbox more."

@@ -7,8 +7,6 @@ be made, or a file of metrics that cannot be written, is told and done without.
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -16,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.control.document import keep_document
-from holdfast.control.ending import Ending, Manner
+from holdfast.control.ending import Ending
 from holdfast.control.exporting import MetricsPort, write_metrics
 from holdfast.control.observer import Observer
 from holdfast.control.service import DRAIN_WITHIN, Service
+from holdfast.control.signals import Phase, StopNow, StopSignals
 from holdfast.control.socket import ControlSocket
 from holdfast.control.status import Status, status_of
 from holdfast.model.errors import ControlUnavailable, HoldfastError
@@ -50,10 +49,6 @@ class Manners:
     metrics_port: int | None = None
 
 
-class _StopNow(BaseException):
-    """A drain is not to be waited for."""
-
-
 def host(
     plan: Plan,
     text: str,
@@ -62,24 +57,28 @@ def host(
     processor: Callable[[], Processor] | None = None,
     told: Callable[[Status], None] = lambda _: None,
     started: Callable[[int | None], None] = lambda _: None,
+    draining: Callable[[float], None] = lambda _: None,
 ) -> StopRecord | None:
     """Run until it ends, and say what remains. Raises what ended the pipeline, if something did.
 
     :param text: the document of the plan, which is kept beside the logs.
     :param told: given the status once an interval.
     :param started: called with the port of the metrics once capture and lanes work.
+    :param draining: called with the seconds that a drain may take, before it begins.
     """
     whole = Pipeline.of(plan)
     ending = Ending()
-    with _signals(ending) as phase:
+    signals = StopSignals(ending)
+    with signals.handled():
         whole.start(until=manners.until, takeover=manners.takeover, accept=manners.accept, processor=processor)
         with ExitStack() as beside:
             beside.callback(_stop_if_open, whole)
             port = _surround(whole, text, manners, ending, told, beside)
             started(port)
+            signals.phase = Phase.RUNNING
             while not ending.asked.is_set() and not whole.wait(until=manners.until, timeout=0.2):
                 pass
-            return _end(whole, ending, phase, manners.drain_within)
+            return _end(whole, ending, signals, manners.drain_within, draining)
 
 
 def _surround(
@@ -116,18 +115,24 @@ def _surround(
     return port
 
 
-def _end(whole: Pipeline, ending: Ending, phase: threading.Event, drain_within: float) -> StopRecord | None:
+def _end(
+    whole: Pipeline, ending: Ending, signals: StopSignals, drain_within: float, draining: Callable[[float], None]
+) -> StopRecord | None:
     try:
         try:
-            phase.set()
-            if ending.manner is Manner.STOP:
+            if ending.is_to_stop():
+                signals.phase = Phase.STOPPING
                 whole.stop()
             else:
-                whole.drain(within=drain_within if ending.within is None else ending.within)
-        except _StopNow:
-            phase.clear()
+                within = drain_within if ending.within is None else ending.within
+                draining(within)
+                signals.phase = Phase.DRAINING
+                if ending.is_to_stop():  # asked for since it was decided to drain
+                    raise StopNow
+                whole.drain(within=within)
+                signals.phase = Phase.STOPPING
+        except StopNow:
             whole.stop()
-        phase.clear()
         record = whole.drain(within=0)  # it is over: this says how it ended
     except HoldfastError as error:
         ending.tell(None, error)
@@ -139,25 +144,6 @@ def _end(whole: Pipeline, ending: Ending, phase: threading.Event, drain_within: 
 def _stop_if_open(whole: Pipeline) -> None:
     if whole.engine.is_open:
         whole.stop()
-
-
-@contextmanager
-def _signals(ending: Ending) -> Iterator[threading.Event]:
-    """Signals ask for a drain, and a second one for a stop; the event is set while a drain may be cut short."""
-    phase = threading.Event()
-
-    def asked(*_: object) -> None:
-        if phase.is_set():
-            phase.clear()
-            raise _StopNow
-        ending.ask(Manner.STOP if ending.asked.is_set() else Manner.DRAIN)
-
-    before = {number: signal.signal(number, asked) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield phase
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

@@ -147,7 +147,7 @@ class Observer:
         read = newest.ends.get(inbox.uuid, 0) if newest else 0
         waiting = max(0, capture.end - read)
         since = self._readers[capture.source].appended_at(read + 1) if waiting else None
-        position = status.delivery.positions.get(capture.source)
+        known = status.acknowledgements[capture.source]
         return SourceView(
             name=capture.source,
             state=capture.state.name.lower(),
@@ -157,11 +157,13 @@ class Observer:
             age=_seconds(since, now),
             nbytes=inbox.retained().nbytes,
             quota=self._engine.plan.quotas.inbox,
-            position=None if position is None else str(position),
+            position=None if known.position is None else str(known.position),
             error=capture.error,
             silent=capture.silent,
             is_stalled=capture.is_stalled,
             event_lag=_lag(self._passing.newest_captured(capture.source, capture.end), now),
+            unacknowledged=known.error,
+            unacknowledged_for=_seconds(known.failing_since, now),
         )
 
     def _lane(self, lane: LaneStatus, now: datetime) -> LaneView:

@@ -28,7 +28,7 @@ class SourceView:
     """The size of the inbox."""
     quota: int | None
     position: str | None
-    """Up to where the source was told that it may forget."""
+    """The last position that was acknowledged to the source: it may forget everything up to there."""
     error: str | None
     silent: float = 0.0
     """Seconds for which it has not come back from being read; 0 when nobody waits for it."""
@@ -36,6 +36,10 @@ class SourceView:
     """Whether that is longer than it says it may take."""
     event_lag: float | None = None
     """Seconds from the newest time of an event in the inbox to now; None when events have no time."""
+    unacknowledged: str | None = None
+    """Why the source cannot be acknowledged; None when it can."""
+    unacknowledged_for: float = 0.0
+    """Seconds for which that is so."""
 
 
 @dataclass(frozen=True, slots=True)

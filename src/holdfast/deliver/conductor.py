@@ -18,13 +18,14 @@ from holdfast.ledger.decisions import Acknowledge, DeadLetter, Decision, Release
 from holdfast.model.errors import PipelineFailed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from random import Random
 
     from holdfast.deliver.core import Core
     from holdfast.deliver.keeping import CursorKeeper
     from holdfast.deliver.operations import Operations
     from holdfast.deliver.ports import Outbox
-    from holdfast.deliver.telling import Teller
+    from holdfast.model.positions import Position
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ class Conductor:
         core: Core,
         *,
         keeper: CursorKeeper,
-        teller: Teller,
+        committed: Callable[[Mapping[str, Position]], None],
         operations: Operations,
         outbox: Outbox,
         random: Random,
@@ -47,7 +48,7 @@ class Conductor:
     ) -> None:
         self._core = core
         self._keeper = keeper
-        self._teller = teller
+        self._committed = committed
         self._operations = operations
         self._outbox = outbox
         self._random = random
@@ -83,12 +84,11 @@ class Conductor:
         with core.lock:
             while not core.is_silent:
                 self._collect()
-                tell_in = self._teller.wait(core.clock.monotonic())
-                if self._due or self._operations or tell_in == 0:
+                if self._due or self._operations:
                     return True
                 if core.is_over:
                     return False
-                core.clock.wait(core.due, tell_in)
+                core.clock.wait(core.due, None)
             return False
 
     def _round(self) -> None:
@@ -98,7 +98,6 @@ class Conductor:
         while self._due:
             self._execute_patiently(self._due[0])
             self._due.popleft()
-        self._teller.try_again(self._core.clock.monotonic())
         if is_operating:
             self._operations.do_next()
 
@@ -152,7 +151,7 @@ class Conductor:
                 self._keeper.write(cursors)
                 self._write_at = self._core.clock.monotonic() + self._cadence
             case Acknowledge(positions):
-                self._teller.tell(positions, self._core.clock.monotonic())
+                self._committed(positions)
             case Release(through):
                 self._outbox.release(through)
                 self._core.forget(through)

@@ -98,6 +98,13 @@ class Sink(ABC):
     def open(self, identity: LaneIdentity) -> None:
         """Connect, create what is missing, and claim the sink for the epoch (`SinkFenced` if a newer one did)."""
 
+    def check_connection(self, identity: LaneIdentity) -> None:
+        """Raise what keeps the sink from being delivered to now. No row is sent, and nothing stays open."""
+        try:
+            self.open(identity)
+        finally:
+            self.close()
+
     @abstractmethod
     def cursor(self) -> int | None:
         """The last oseq of this outbox that the sink itself says it has; None when it keeps no cursor.

@@ -66,8 +66,6 @@ class Core:
         """The cursors that are on disk."""
         self.trouble: Exception | None = None
         """What the conductor stumbles over just now; it tries again."""
-        self.untold: Exception | None = None
-        """Why the sources could not be told their positions the last time; they are told later."""
         self.answers_wait = False
         """While an operation needs the cursors on disk to be the current ones."""
         self.creation_waits = False

@@ -25,7 +25,6 @@ from holdfast.deliver.reading import Reader
 from holdfast.deliver.roster import Roster
 from holdfast.deliver.spec import DeliverySettings, SinkSpec
 from holdfast.deliver.status import DeliveryStatus, picture
-from holdfast.deliver.telling import Teller
 from holdfast.ledger.ledger import Phase
 from holdfast.ledger.policy import Policy, Required
 from holdfast.model.errors import LifecycleRefused, NotRetained
@@ -51,7 +50,7 @@ class Delivery:
     :param outbox: what is delivered; `published` tells of every batch that is added to it.
     :param dead_letters: where rows go that a sink will never take.
     :param store: where the cursors are kept, written under `epoch`.
-    :param acknowledge: tells the sources that everything up to these positions is committed and durable.
+    :param committed: told the positions up to which everything is committed, once that is on disk; returns at once.
     :param captured_at: says when the last event of a batch was captured, if that is known.
     """
 
@@ -66,7 +65,7 @@ class Delivery:
         sources: Iterable[str],
         sinks: Sequence[SinkSpec],
         policy: Policy | None = None,
-        acknowledge: Callable[[Mapping[str, Position]], None],
+        committed: Callable[[Mapping[str, Position]], None],
         captured_at: Callable[[int], datetime | None] = lambda _: None,
         hook: StepHook = no_hook,
         clock: Clock | None = None,
@@ -88,7 +87,7 @@ class Delivery:
         self._conductor = Conductor(
             core,
             keeper=CursorKeeper(core, store, epoch=epoch, keep_versions=self._settings.keep_versions, hook=hook),
-            teller=Teller(core, acknowledge, hook=hook, random=random),
+            committed=committed,
             operations=self._operations,
             outbox=outbox,
             random=random,

@@ -43,7 +43,9 @@ class LaneState(Enum):
     DETACHED = "detached"
     """It was optional and held a full outbox back: it is given nothing until somebody attaches it again."""
     STOPPED = "stopped"
-    """It does not go on until somebody acts, or delivery has ended."""
+    """It does not go on until somebody acts."""
+    ENDED = "ended"
+    """Delivery was drained or stopped; what the sink does not have is sent after the next start."""
     FENCED = "fenced"
 
 
@@ -120,8 +122,6 @@ class DeliveryStatus:
     failure: str | None
     trouble: str | None
     """What keeps decisions from being executed just now; it is tried again."""
-    untold: str | None
-    """Why the sources could not be told their positions; they are told later."""
     newest: int
     """The newest batch that was published."""
     committed: int
@@ -140,7 +140,6 @@ def picture(core: Core) -> DeliveryStatus:
             phase=core.phase,
             failure=_text(core.failure),
             trouble=_text(core.trouble),
-            untold=_text(core.untold),
             newest=ledger.batches.last_oseq,
             committed=ledger.committed,
             positions=dict(ledger.positions),
@@ -207,8 +206,10 @@ def _state(lane: DeliveryLane, known: Lane, core: Core, stopped: str | None) -> 
     tries = lane.trying.values()
     if core.phase is DeliveryPhase.FENCED:
         return LaneState.FENCED
-    if stopped is not None or core.has_ended:
+    if stopped is not None:
         return LaneState.STOPPED
+    if core.has_ended:
+        return LaneState.ENDED
     if not lane.is_open or lane.waiting or known.held or any(tried.exhausted for tried in tries):
         return LaneState.FROZEN
     if lane.breaker.state(core.clock.monotonic()) is not BreakerState.CLOSED:

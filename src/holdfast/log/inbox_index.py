@@ -89,13 +89,14 @@ def move_state(db: sqlite3.Connection, before: State, after: State) -> bool:
 
 
 def insert_chunks(db: sqlite3.Connection, drafts: Sequence[Draft], places: Sequence[Place], now: int) -> None:
-    """Name chunks that are on disk, and how far their segment is in use."""
+    """Name chunks that are on disk, and how far their segments are in use."""
     rows = [_row(draft, place, now) for draft, place in zip(drafts, places, strict=True)]
     db.executemany(f"INSERT INTO chunks ({_CHUNK}, appended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    db.execute(
+    ends = {place.file: (place.end, draft.last_seq) for draft, place in zip(drafts, places, strict=True)}
+    db.executemany(
         "INSERT INTO segments VALUES (?, ?, ?) "
         "ON CONFLICT (file) DO UPDATE SET length = excluded.length, last_seq = excluded.last_seq",
-        (places[-1].file, places[-1].end, drafts[-1].last_seq),
+        [(file, *end) for file, end in ends.items()],
     )
 
 

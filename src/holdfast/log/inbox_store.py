@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from holdfast.disk.space import disk_space
 from holdfast.log import inbox_control as control
 from holdfast.log.cutting import check_shape, check_values, cut, position_of_text, position_text
 from holdfast.log.inbox_index import LAYOUT, drop_unfinished, insert_chunks, move_state, read_state, segment_lengths
 from holdfast.log.keys import consume, leave_out_repeated
+from holdfast.log.oserrors import full
 from holdfast.log.pushes import answers, joined, placed
 from holdfast.log.restoring import RESTORED
-from holdfast.log.retention import forgettable
-from holdfast.log.segment import ROLL_AT, encode
+from holdfast.log.retention import forgettable, roll_size
+from holdfast.log.segment import encode
 from holdfast.log.segmented import Kind, SegmentedLog, Steps
 from holdfast.log.times import milliseconds
 from holdfast.log.values import Appended, Trimmed
@@ -47,8 +49,7 @@ class InboxStore:
     """An inbox in the hands of one thread of one owner."""
 
     def __init__(self, directory: Path, name: str, owner: Owner, quota: int | None) -> None:
-        roll_at = ROLL_AT if quota is None else min(ROLL_AT, quota)
-        self.log = SegmentedLog(directory, _INBOX, name=name, owner=owner, roll_at=roll_at)
+        self.log = SegmentedLog(directory, _INBOX, name=name, owner=owner, roll_at=roll_size(quota))
         try:
             with self.log.index.reading() as db:
                 self.state = read_state(db)
@@ -152,6 +153,7 @@ class InboxStore:
         self.state, self.position = after, position
 
     def _write(self, drafts: Sequence[Draft], keys: Sequence[Key]) -> None:
+        self._check_disk(sum(draft.events.nbytes for draft in drafts))
         places = self.log.append(encode(draft.numbered) for draft in drafts)
         nbytes = self.state.nbytes + sum(place.length for place in places)
         after = replace(self.state, last_seq=drafts[-1].last_seq, nbytes=nbytes)
@@ -164,6 +166,16 @@ class InboxStore:
             insert_chunks(db, drafts, places, milliseconds(self.log.owner.clock()))
             consume(db, drafts[0].first_seq, keys)
         self.state, self.position = after, position
+
+    def _check_disk(self, nbytes: int) -> None:
+        """`LogFull` when an append would take the room that processing what is captured needs."""
+        space = disk_space(self.log.segments)
+        if space is not None and not space.has_room_for(nbytes):
+            reason = (
+                f"{nbytes:,} bytes are to be written and {space.free:,} are free, of which {space.headroom:,} are "
+                "left for processing what was captured"
+            )
+            raise full(self.log.segments, reason)
 
     def _move(self, db: sqlite3.Connection, after: State) -> None:
         """Move the log's state on from where this owner left it; if it is elsewhere, another owner wrote."""

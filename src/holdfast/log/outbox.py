@@ -210,7 +210,12 @@ class Outbox(Closing):
                 if through > state.last_oseq:
                     raise self._not_there(through)
                 db.execute("UPDATE state SET released = max(released, ?)", (through,))
-            self._trim()
+            self._trim(self._keep)
+
+    def forget_delivered(self) -> None:
+        """Let every batch go that nobody needs any more, also those that are to be kept longer: the disk is short."""
+        with self._lock:
+            self._trim(None)
 
     def retained(self) -> Retained:
         """What is still there."""
@@ -225,7 +230,7 @@ class Outbox(Closing):
         if self._quota is None or self._has_room(self._quota):
             return True
         with self._lock:
-            self._trim()
+            self._trim(self._keep)
         return self._has_room(self._quota)
 
     def close(self) -> None:
@@ -257,7 +262,7 @@ class Outbox(Closing):
         earlier = [name for name, epoch in epochs.items() if epoch is not None and epoch < self._owner.epoch]
         remove(self.parts_directory, [name for name in earlier if name not in named])
 
-    def _trim(self) -> None:
+    def _trim(self, keep: Keep | None) -> None:
         """Forget what was released: first in the index, then on disk; what a crash leaves there is swept later."""
         with self._index.reading() as db:
             state = rows.read_state(db)
@@ -266,7 +271,7 @@ class Outbox(Closing):
                 after=state.trimmed,
                 needed_from=state.released + 1,
                 total=rows.retained(db).nbytes,
-                keep=self._keep,
+                keep=keep,
                 keep_from=0 if self._keep_batches is None else state.last_oseq - self._keep_batches + 1,
                 now=self._owner.clock(),
             )

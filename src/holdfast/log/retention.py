@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.log.segment import ROLL_AT
 from holdfast.log.times import milliseconds
 
 if TYPE_CHECKING:
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.log.values import Keep
+
+
+_SEGMENTS_A_QUOTA = 8
+"""A segment is removed as a whole, so the last chunk of one that is still needed may keep an eighth of a quota."""
+
+
+def roll_size(quota: int | None) -> int:
+    """The size at which a log with this quota begins another segment."""
+    return ROLL_AT if quota is None else max(1, min(ROLL_AT, quota // _SEGMENTS_A_QUOTA))
 
 
 class Item(NamedTuple):

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from holdfast.log.values import Chunk
 
 DIRECTORY = "segments"
-ROLL_AT = 64 * 2**20
-"""A file of this size is not appended to any more."""
+ROLL_AT = 16 * 2**20
+"""A file is not appended to beyond this size: only whole files are removed, so a large one holds its disk for long."""
 
 Piece = tuple[pa.Buffer, ...]
 """Bytes that belong together, in as many buffers as they happen to lie in."""
@@ -54,11 +54,23 @@ class Place:
         return self.offset + self.length
 
 
+@dataclass(slots=True)
+class _Segment:
+    """A file that is being appended to."""
+
+    name: str
+    descriptor: int
+    end: int = 0
+    durable_end: int = 0
+    """Where the append that is under way began."""
+
+
 class SegmentWriter:
     """Appends bytes to segment files; one thread at a time.
 
     :param directory: where the segments lie; it exists.
     :param number: of the first file; no file of this epoch has it or a higher one.
+    :param roll_at: the size beyond which a file does not grow, unless one piece alone is larger.
     """
 
     def __init__(self, directory: Path, *, epoch: int, number: int, roll_at: int = ROLL_AT) -> None:
@@ -66,23 +78,28 @@ class SegmentWriter:
         self._epoch = epoch
         self._number = number
         self._roll_at = roll_at
-        self._descriptor: int | None = None
-        self._name = ""
-        self._end = 0
-        self._began_at = 0
+        self._open: list[_Segment] = []
+        """The files of the last append, which may yet be taken back; the last of them is appended to."""
         self._has_new_name = False
 
     def write(self, pieces: Iterable[Piece]) -> list[Place]:
-        """Write pieces one behind the other into one file: all of them, or none. They are durable after `sync`."""
+        """Write pieces one behind the other, over several files if need be: all of them, or none.
+
+        They are durable after `sync`.
+        """
+        self._close(self._open[:-1])
+        del self._open[:-1]
         with self._taking_back_on_error():
-            descriptor = self._file_to_append_to()
-            return [self._write(descriptor, piece) for piece in pieces]
+            for segment in self._open:
+                segment.durable_end = segment.end
+            return [self._write(self._segment_for(piece), piece) for piece in pieces]
 
     def sync(self) -> None:
         """Make what was written durable, or take it back."""
         with self._taking_back_on_error():
-            assert self._descriptor is not None, "nothing was written"
-            os.fsync(self._descriptor)
+            assert self._open, "nothing was written"
+            for segment in self._open:
+                os.fsync(segment.descriptor)
             if self._has_new_name:
                 sync_directory(self._directory)
                 self._has_new_name = False
@@ -93,56 +110,60 @@ class SegmentWriter:
         What is left, if only an empty file, is removed when the log is opened the next time. The file is not touched by
         its name: that may belong to another by now.
         """
-        if self._descriptor is not None:
+        for segment in self._open:
             with suppress(OSError):
-                os.ftruncate(self._descriptor, self._began_at)
+                os.ftruncate(segment.descriptor, segment.durable_end)
         self.give_up()
 
     def give_up(self) -> None:
-        """Write to the present file no more; what it holds stays."""
-        self._name = ""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
+        """Write to the present files no more; what they hold stays."""
+        segments, self._open = self._open, []
+        self._close(segments)
 
     def is_writing(self, name: str) -> bool:
         """Whether the next append may go to the file of this name."""
-        return self._name == name
+        return any(segment.name == name for segment in self._open)
 
-    def _file_to_append_to(self) -> int:
-        if self._descriptor is None or self._end >= self._roll_at:
-            self.give_up()
-            self._name, self._descriptor = self._new_file()
-            self._end, self._has_new_name = 0, True
-        self._began_at = self._end
-        return self._descriptor
+    @staticmethod
+    def _close(segments: Iterable[_Segment]) -> None:
+        for segment in segments:
+            os.close(segment.descriptor)
 
-    def _new_file(self) -> tuple[str, int]:
+    def _segment_for(self, piece: Piece) -> _Segment:
+        """The last file, or a new one when the piece would make it too large."""
+        size = sum(len(buffer) for buffer in piece)
+        if not self._open or (self._open[-1].end and self._open[-1].end + size > self._roll_at):
+            self._open.append(self._new_file())
+            self._has_new_name = True
+        return self._open[-1]
+
+    def _new_file(self) -> _Segment:
         """A file that nobody else writes to, not even an owner that was fenced and does not know it yet."""
         while True:
             name = f"seg-{self._epoch:08d}-{self._number:06d}"
             self._number += 1
             with suppress(FileExistsError):
-                return name, os.open(self._directory / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+                return _Segment(name, os.open(self._directory / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
 
-    def _write(self, descriptor: int, piece: Piece) -> Place:
-        offset, crc32c = self._end, 0
+    @staticmethod
+    def _write(segment: _Segment, piece: Piece) -> Place:
+        offset, crc32c = segment.end, 0
         for buffer in piece:
             crc32c = google_crc32c.extend(crc32c, buffer)
             view = memoryview(buffer)
             while view:
-                written = os.write(descriptor, view[:_STRIDE])
-                _start_writing_back(descriptor, self._end, written)
-                self._end += written
+                written = os.write(segment.descriptor, view[:_STRIDE])
+                _start_writing_back(segment.descriptor, segment.end, written)
+                segment.end += written
                 view = view[written:]
-        return Place(self._name, offset, self._end - offset, crc32c)
+        return Place(segment.name, offset, segment.end - offset, crc32c)
 
     @contextmanager
     def _taking_back_on_error(self) -> Iterator[None]:
-        path = self._directory / self._name
         try:
             yield
         except OSError as error:
+            path = self._directory / (self._open[-1].name if self._open else "")
             self.take_back()
             raise disk_error(error, path) from error
         except BaseException:

@@ -48,6 +48,7 @@ class Step(StrEnum):
     CURSOR_WRITE = "cursor.write"
     CURSOR_WRITTEN = "cursor.written"
     SOURCE_ACKNOWLEDGE = "source.acknowledge"
+    SOURCE_ACKNOWLEDGED = "source.acknowledged"
     OUTBOX_TRIM = "outbox.trim"
     OUTBOX_TRIMMED = "outbox.trimmed"
 

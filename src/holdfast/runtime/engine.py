@@ -20,6 +20,7 @@ from holdfast.deliver import Delivery, DeliverySettings
 from holdfast.flow.exits import Exit
 from holdfast.model.errors import HoldfastError
 from holdfast.model.steps import StepHook, no_hook
+from holdfast.runtime.acknowledging import SourceAcknowledger
 from holdfast.runtime.course import Course
 from holdfast.runtime.ground import Accept, Ground
 from holdfast.runtime.keeper import Keeper
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("holdfast")
 
 _TICK = 0.05
+_ACKNOWLEDGING = 5.0
+"""Seconds that a stop waits for sources that are being acknowledged."""
 
 
 class Engine:
@@ -78,9 +81,13 @@ class Engine:
             capture_of(source, self.ground.inboxes[source.name], failed=self._course.end_by, reach=self.reach)
             for source in self.plan.sources
         ]
+        self._acknowledger = SourceAcknowledger(self.plan.sources, hook=self._hook)
         self.delivery = self._new_delivery()
         self._keeper = Keeper(
-            self.ground, self.captures, self.delivery, may_admit=lambda: self._course.state is State.RUNNING
+            self.ground,
+            self.delivery,
+            may_admit=lambda: self._course.state is State.RUNNING,
+            synced=self._acknowledger.synced,
         )
         self._supervisor = Supervisor(
             self.plan, self.ground, self._new_processor, published=self._note_published, failed=self._course.end_by
@@ -94,6 +101,7 @@ class Engine:
             raise
         for capture in self.captures:
             capture.start()
+        self._acknowledger.start()
         self._is_open = True
         self._course.become(self._first_state())
         self._supervisor.start()
@@ -118,7 +126,7 @@ class Engine:
             sinks=self.plan.sinks,
             policy=self.plan.policy,
             captured_at=self.ground.captured_at,
-            acknowledge=lambda positions: self._keeper.acknowledge(positions),
+            committed=self._acknowledger.committed,
             hook=self._hook,
             settings=DeliverySettings(
                 cadence=self.plan.checkpoint.cadence.total_seconds(), keep_versions=self.plan.checkpoint.keep_versions
@@ -202,6 +210,7 @@ class Engine:
             state=self._course.state,
             error=None if self._course.error is None else str(self._course.error),
             captures=[capture.status() for capture in self.captures],
+            acknowledgements=self._acknowledger.status(),
             spark=SparkStatus(
                 active=self._supervisor.is_active,
                 batch_id=newest.batch_id if newest else None,
@@ -253,6 +262,7 @@ class Engine:
     def _come_to_rest(self) -> None:
         """The run is over: nothing is read and nothing is published any more. Lanes rest when it is stopped."""
         self._supervisor.ask_to_stop()
+        self._acknowledger.stop(0)
         for capture in self.captures:
             capture.stop()
 
@@ -271,6 +281,7 @@ class Engine:
         self._stopping.set()
         self._supervisor.stop()
         self._watcher.join()
+        self._acknowledger.stop(_ACKNOWLEDGING)
 
     def _end(self, manner: str) -> None:
         """Write down how the run ended, as far as the disk lets us, and give everything up."""

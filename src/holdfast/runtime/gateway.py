@@ -59,7 +59,7 @@ def ensure_running(conf: Mapping[str, str], log: Path | None) -> None:
             _running = _started(conf, output)
     finally:
         output.close()
-    SparkContext._ensure_initialized(gateway=_running.gateway)  # type: ignore[attr-defined]  # noqa: SLF001
+    SparkContext._ensure_initialized(gateway=_running.gateway)  # noqa: SLF001
 
 
 def helper_processes() -> tuple[ProcessId, ...]:
@@ -84,10 +84,11 @@ def _launched(conf: Mapping[str, str], output: SparkLog, address: Path) -> subpr
     """The process, which writes the port and the secret of its gateway into a file once it listens."""
     from pyspark.find_spark_home import _find_spark_home
 
+    home: str = _find_spark_home()  # type: ignore[no-untyped-call]
     settings = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
     wanted = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
     process = subprocess.Popen(
-        [str(Path(_find_spark_home()) / "bin" / "spark-submit"), *settings, *wanted],
+        [str(Path(home) / "bin" / "spark-submit"), *settings, *wanted],
         stdin=subprocess.PIPE,
         stdout=output.descriptor,
         stderr=output.descriptor,
@@ -103,16 +104,17 @@ def _connected(process: subprocess.Popen[bytes], address: Path) -> JavaGateway:
     from pyspark.serializers import UTF8Deserializer, read_int
 
     with address.open("rb") as file:
-        port, secret = read_int(file), UTF8Deserializer().loads(file)
+        port: int = read_int(file)  # type: ignore[no-untyped-call]
+        secret: str = UTF8Deserializer().loads(file)  # type: ignore[no-untyped-call]
     told = {_PORT: str(port), _SECRET: secret}
     os.environ.update(told)  # how PySpark is told that the JVM is there already
     try:
-        gateway = launch_gateway()  # type: ignore[no-untyped-call]
+        gateway: JavaGateway = launch_gateway()  # type: ignore[no-untyped-call]
     finally:
         for name in told:
             del os.environ[name]
     gateway.proc = process
-    return gateway  # type: ignore[no-any-return]
+    return gateway
 
 
 def _unavailable(process: subprocess.Popen[bytes], output: SparkLog) -> SparkUnavailable:

@@ -1,4 +1,4 @@
-"""What follows from how far Spark and the lanes are: Spark's checkpoint is synced, inboxes forget, sources are told.
+"""What follows from how far Spark and the lanes are: Spark's checkpoint is synced, and inboxes forget.
 
 It also closes and opens admission, and has an optional sink detached that keeps the outbox full. Every duty is done in
 rounds, again and again; one that fails is tried in the next round. It starts no thread and decides nothing about the
@@ -11,15 +11,14 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from holdfast.log.values import Keep
-from holdfast.model.positions import earliest
+from holdfast.disk.space import DiskReserve, disk_space
 from holdfast.runtime.relief import Relief
+from holdfast.runtime.retention import Pressure, disk_pressure, kept_under, quota_pressure
 from holdfast.runtime.rollback.points import Points
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from holdfast.capture import Capture, Reception
     from holdfast.deliver import Delivery
     from holdfast.log import Inbox
     from holdfast.log.values import Published
@@ -37,43 +36,37 @@ class Keeper:
     """Keeps house for one run.
 
     :param may_admit: whether the pipeline's state lets Spark take in more.
+    :param synced: told where the sources stand after the newest batch that survives a loss of power.
     """
 
     def __init__(
         self,
         ground: Ground,
-        captures: Sequence[Capture | Reception],
         delivery: Delivery,
         *,
         may_admit: Callable[[], bool],
+        synced: Callable[[Mapping[str, Position]], None],
     ) -> None:
         quotas = ground.plan.quotas
         self._ground = ground
-        self._captures = captures
         self._delivery = delivery
         self._points = Points(ground.layout, ground.plan.points, hook=ground.hook)
         self._relief = None if quotas.outbox is None else Relief(quotas.outbox, quotas.detach_after.total_seconds())
+        self._reserve = DiskReserve(ground.layout.disks())
         self._may_admit = may_admit
-        self._lock = threading.Lock()
+        self._tell_synced = synced
         self._admission = threading.Lock()
         self._admits: bool | None = None
         self._synced: Published | None = None
-        self._committed: dict[str, Position] = {}
-        self._told: dict[str, Position] = {}
         self._sweep_at = 0.0
 
     def keep(self) -> None:
         """One round of everything."""
+        self._reserve.tend()
         self.sync_spark()
         self._relieve()
         self.set_admission()
-        self._tell_sources()
         self._sweep_dead_letters()
-
-    def acknowledge(self, positions: Mapping[str, Position]) -> None:
-        """These positions are committed; the sources are told once Spark's checkpoint is synced up to there."""
-        with self._lock:
-            self._committed.update(positions)
 
     def set_admission(self) -> None:
         """Let Spark take in more, or not. It asks in a process of its own, so this goes through the inboxes."""
@@ -94,43 +87,55 @@ class Keeper:
                 self._delivery.detach(name)
 
     def sync_spark(self) -> None:
-        """Make Spark's newest finished batch survive a loss of power, then let the inboxes forget what it read."""
+        """Make Spark's newest finished batch survive a loss of power, then forget what nobody needs any more."""
         finished = self._ground.checkpoint.newest_finished()
         if finished is not None and (self._synced is None or finished > self._synced.batch_id):
             batch = self._ground.outbox.find(finished)
             if batch is not None:
                 self._ground.checkpoint.sync_finished(finished)
                 self._synced = batch
-                self._points.keep(self._ground.checkpoint, batch)
+                self._tell_synced(batch.positions)
+                self._keep_points(batch)
+        self._free_delivered()
         if self._synced is not None:
-            for inbox in self._ground.inboxes.values():
-                self._forget_what_was_read(inbox, self._synced)
+            for name, inbox in self._ground.inboxes.items():
+                self._forget_what_was_read(name, inbox, self._synced)
 
-    def _forget_what_was_read(self, inbox: Inbox, newest: Published) -> None:
-        retained = inbox.retained()
-        through = self._done_through(inbox.uuid, newest, retained.nbytes)
+    def _keep_points(self, newest: Published) -> None:
+        """Make rollback points only while there is room for them and for what they need."""
+        inboxes = self._ground.inboxes.items()
+        if not any(max(self._pressures(name, inbox.retained().nbytes)) for name, inbox in inboxes):
+            self._points.keep(self._ground.checkpoint, newest)
+
+    def _free_delivered(self) -> None:
+        """Let go the batches that every sink has, and a rollback point, when their disk is short of room."""
+        if disk_pressure(disk_space(self._ground.outbox.parts_directory)):
+            self._ground.outbox.forget_delivered()
+        if disk_pressure(disk_space(self._ground.layout.root)):
+            self._points.drop_the_oldest()
+
+    def _pressures(self, name: str, used: int) -> tuple[Pressure, Pressure]:
+        """How short room is for an inbox: by its quota, and by its disk."""
+        space = disk_space(self._ground.layout.inbox(name))
+        return quota_pressure(used, self._ground.plan.quotas.inbox), disk_pressure(space)
+
+    def _forget_what_was_read(self, name: str, inbox: Inbox, newest: Published) -> None:
+        retained, plan = inbox.retained(), self._ground.plan
+        by_quota, by_disk = self._pressures(name, retained.nbytes)
+        through = self._done_through(inbox.uuid, newest, max(by_quota, by_disk))
         if through > retained.held_by.get("spark", 0):
             inbox.set_cursor("spark", through)
         if through >= retained.first_seq:
-            inbox.trim(keep=self._kept(retained.nbytes))
+            inbox.trim(keep=kept_under(by_quota, by_disk, plan.keep, plan.quotas.inbox))
             self._points.drop_what_reads_before(inbox.uuid, inbox.retained().first_seq)
 
-    def _kept(self, used: int) -> Keep:
-        """What is to be kept although it was read; a capture that waits for room is left half of the quota."""
-        quota, keep = self._ground.plan.quotas.inbox, self._ground.plan.keep
-        if quota is None or used < quota or keep == Keep():
-            return keep
-        return Keep(nbytes=quota // 2)
-
-    def _done_through(self, inbox: str, newest: Published, used: int) -> int:
-        """How far an inbox is not needed any more. What is kept for older copies gives way to a capture that waits."""
-        quota = self._ground.plan.quotas.inbox
-        if quota is not None and used >= quota:
+    def _done_through(self, inbox: str, newest: Published, pressure: Pressure) -> int:
+        """How far an inbox is not needed any more. What is kept for older copies gives way when room is short."""
+        if pressure is Pressure.FULL:
             return newest.ends.get(inbox, 0)
-        is_roomy = quota is None or used < quota // 2
-        if not is_roomy:
+        if pressure is Pressure.HIGH:
             self._points.drop_the_oldest()
-        kept = _BATCHES_KEPT_FOR_COPIES if is_roomy else _BATCHES_SPARK_MAY_REPLAY
+        kept = _BATCHES_KEPT_FOR_COPIES if pressure is Pressure.NONE else _BATCHES_SPARK_MAY_REPLAY
         oldest = self._ground.outbox.find(max(0, newest.batch_id - kept)) or newest
         through, point = oldest.starts.get(inbox, 0), self._points.read_by_the_oldest(inbox)
         return through if point is None else min(through, point)
@@ -140,16 +145,3 @@ class Keeper:
         if time.monotonic() >= self._sweep_at:
             self._ground.dead_letters.sweep(released=self._ground.outbox.trimmed())
             self._sweep_at = time.monotonic() + _SWEEP_EVERY
-
-    def _tell_sources(self) -> None:
-        """Tell each source how far it may forget: committed by the policy, and synced by Spark."""
-        if self._synced is None:
-            return
-        with self._lock:
-            committed = dict(self._committed)
-        for source in (capture.source for capture in self._captures):
-            if source.name in committed and source.name in self._synced.positions:
-                safe = earliest([committed[source.name], self._synced.positions[source.name]])
-                if safe != self._told.get(source.name):
-                    source.acknowledge(safe)
-                    self._told[source.name] = safe

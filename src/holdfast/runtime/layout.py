@@ -26,6 +26,10 @@ class Layout:
         """The dead letters."""
         return self.root / "dead"
 
+    def disks(self) -> tuple[Path, ...]:
+        """The directories that may lie on disks of their own."""
+        return (self.root, self.root / "inbox", self.outbox, self.dead_letters)
+
     @property
     def checkpoints(self) -> Path:
         """The checkpoint store: cursors, history of runs, known sources."""
@@ -35,6 +39,11 @@ class Layout:
     def points(self) -> Path:
         """Copies of Spark's checkpoint to go back to."""
         return self.root / "points"
+
+    @property
+    def log(self) -> Path:
+        """What the process that runs the pipeline logs."""
+        return self.root / "log" / "holdfast.log"
 
     @property
     def spark_log(self) -> Path:

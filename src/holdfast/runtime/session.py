@@ -79,7 +79,7 @@ def spark_session(settings: SparkSettings, *, log: Path | None = None, app_name:
         with _STARTING:
             conf = _conf(settings, app_name)
             ensure_running(conf, log)
-            session = SparkSession.builder.config(map=conf).getOrCreate().newSession()
+            session = SparkSession.builder.config(map={**conf}).getOrCreate().newSession()
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkUnavailable(
             f"Spark does not start with master {settings.master!r} ({type(error).__name__}: {error}).",

@@ -9,8 +9,9 @@ import logging
 import os
 import threading
 from collections import deque
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
+
+from holdfast.disk.log_file import LogFile
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size at which the log file is rotated; one older file is kept beside it."""
@@ -26,7 +27,7 @@ class SparkLog:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._file = None if path is None else _Rotating(path)
+        self._file = None if path is None else LogFile(path, max_bytes=MAX_BYTES, older_files=1)
         self._newest: deque[str] = deque(maxlen=_LINES_IN_MEMORY)
         reading, self.descriptor = os.pipe()
         self._copier = threading.Thread(target=self._copy, args=(reading,), name="spark-log", daemon=True)
@@ -56,27 +57,3 @@ class SparkLog:
         self._newest.append(line)
         if self._file is not None:
             self._file.emit(logging.makeLogRecord({"msg": line}))
-
-
-class _Rotating(RotatingFileHandler):
-    """A file that never ends its writer: without room, or without its directory, lines are dropped."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, maxBytes=MAX_BYTES, backupCount=1, delay=True, encoding="utf-8", errors="replace")
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a line."""
-        try:
-            Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True)
-            super().emit(record)
-        except OSError:
-            self.handleError(record)
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the name that logging calls)
-        """Drop the line; the next one opens the file anew."""
-        stream, self.stream = self.stream, None  # type: ignore[assignment]
-        if stream is not None:
-            try:
-                stream.close()
-            except OSError:
-                return

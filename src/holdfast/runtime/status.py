@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from holdfast.capture.runner import CaptureStatus
     from holdfast.deliver import DeliveryStatus
     from holdfast.log import DeadLetterStatus
+    from holdfast.runtime.acknowledging import Acknowledgement
     from holdfast.runtime.isolation import Isolating
     from holdfast.runtime.publisher import Replay
     from holdfast.runtime.timing import Timing
@@ -44,6 +45,8 @@ class PipelineStatus:
     state: State
     error: str | None
     captures: Sequence[CaptureStatus]
+    acknowledgements: Mapping[str, Acknowledgement]
+    """By the name of each source, up to where it was told that it may forget."""
     spark: SparkStatus
     delivery: DeliveryStatus
     dead_letters: DeadLetterStatus

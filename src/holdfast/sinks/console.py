@@ -56,6 +56,12 @@ class Console(Sink):
         """There is nothing to open."""
         self._lane = identity
 
+    def check_connection(self, identity: LaneIdentity) -> None:
+        """See that standard output is open."""
+        out = self._out or sys.stdout
+        if out is None or out.closed:
+            raise Fatal("The console is closed.", remedy="Start with standard output open, or name another sink.")
+
     def cursor(self) -> None:
         """A console keeps no cursor."""
 

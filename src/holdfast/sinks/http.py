@@ -87,6 +87,10 @@ class Http(Sink):
         """Nothing is asked of the server before there are rows."""
         self._lane = identity
 
+    def check_connection(self, identity: LaneIdentity) -> None:
+        """Connect, over TLS where the address asks for it, and send nothing."""
+        self._client.connect()
+
     def cursor(self) -> None:
         """A server keeps no cursor of ours."""
 

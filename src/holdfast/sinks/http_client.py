@@ -5,6 +5,7 @@ The certificate of the server is verified, a redirect is an answer like any othe
 
 from __future__ import annotations
 
+import socket
 import ssl
 import time
 from contextlib import suppress
@@ -43,6 +44,7 @@ class HttpClient:
         self._place = place
         self._headers = headers
         self._seconds = timeout
+        self._ca_file = ca_file
         self._pool = urllib3.PoolManager(
             num_pools=1,
             maxsize=1,
@@ -73,6 +75,21 @@ class HttpClient:
             raise self._error(CommitUnknown, "did not answer", error) from None
         return self._reply(response)
 
+    def connect(self) -> None:
+        """Make a connection, over TLS where the address asks for it, and give it up without sending anything."""
+        url = self._urllib3.util.parse_url(self._url)
+        is_tls = url.scheme == "https"
+        address = ((url.host or "").strip("[]"), url.port or (443 if is_tls else 80))
+        try:
+            with socket.create_connection(address, timeout=self._seconds) as connection:
+                if is_tls:
+                    context = ssl.create_default_context(cafile=self._ca_file)
+                    context.wrap_socket(connection, server_hostname=address[0]).close()
+        except ssl.SSLError as error:
+            raise self._tls_error(error) from None
+        except OSError as error:
+            raise self._error(Transient, "cannot be reached", error) from None
+
     def close(self) -> None:
         """Give up the connection."""
         self._pool.clear()
@@ -95,7 +112,7 @@ class HttpClient:
         )
 
     def _tls_error(self, error: Exception) -> DeliveryError:
-        reason = error.args[0] if error.args else error
+        reason = error if isinstance(error, ssl.SSLError) or not error.args else error.args[0]
         if isinstance(reason, ssl.SSLCertVerificationError):
             return self._error(Fatal, "has a certificate that cannot be trusted", reason)
         return self._error(CommitUnknown, "broke the encrypted connection", error)

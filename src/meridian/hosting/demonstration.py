@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from random import Random
 
+from meridian.hosting.encounters import By, Encounter, arranged
 from meridian.operation.catalog import write_elements
 from meridian.operation.home import Home
 from meridian.orbit import Elements
@@ -34,6 +35,31 @@ OURS = 24
 """So many satellites are ours; they send beacons."""
 OTHERS = 276
 _FIRST = 90_000
+ENCOUNTERS = (
+    Encounter(
+        above=SITES["radar-9"],
+        highest_s=460.0,
+        closest_s=3000.0,
+        by=By.TRUTH,
+        miss_m=12.0,
+        fast_rev_day=0.0016,
+        inclination_deg=74.0,
+        our_inclination_deg=97.6,
+        mean_motion_rev_day=14.4,
+    ),
+    Encounter(
+        above=SITES["radar-6"],
+        highest_s=500.0,
+        closest_s=5400.0,
+        by=By.CATALOG,
+        miss_m=50.0,
+        fast_rev_day=0.0024,
+        inclination_deg=82.0,
+        our_inclination_deg=97.0,
+        mean_motion_rev_day=14.1,
+    ),
+)
+"""Of the first satellites of ours with the first pieces of debris."""
 
 
 def prepare(home: Home, *, now_ns: int, others: int = OTHERS, seed: int = 1, first_port: int = 7701) -> None:
@@ -45,12 +71,21 @@ def prepare(home: Home, *, now_ns: int, others: int = OTHERS, seed: int = 1, fir
     home.directory.mkdir(parents=True, exist_ok=True)
     if not home.catalog.exists():
         catalog = list(_objects(Random(seed), now_ns, others))
-        write_elements(home.truth, list(_elsewhere(catalog, Random(seed + 1))))
+        truth = list(_elsewhere(catalog, Random(seed + 1)))
+        for number, encounter in enumerate(ENCOUNTERS):
+            for place, each in zip((number, OURS + number), arranged(encounter, *_pair(catalog, number)), strict=True):
+                catalog[place], truth[place] = each.catalog, each.truth
+        write_elements(home.truth, truth)
         write_elements(home.catalog, catalog)
     if not home.document_file.exists():
         home.document_file.write_text(_document())
     if not home.edge_file.exists():
         home.edge_file.write_text(_edge(home, first_port))
+
+
+def _pair(catalog: list[Elements], number: int) -> tuple[Elements, Elements]:
+    """A satellite of ours, and the debris that crosses its way."""
+    return catalog[number], catalog[OURS + number]
 
 
 def _objects(random: Random, epoch_ns: int, others: int) -> Iterator[Elements]:

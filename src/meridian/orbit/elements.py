@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from meridian.orbit.errors import InvalidElements
+from meridian.orbit.time import EARLIEST_NS, LATEST_NS
 
 
 class Source(StrEnum):
@@ -27,6 +28,11 @@ class Range:
         """Whether the value is a number in the range."""
         return math.isfinite(value) and self.low <= value < self.high
 
+    @property
+    def top(self) -> str:
+        """The upper end in words. That of an angle belongs to it: sets are written with 360.0000 too."""
+        return f"at most {self.high:g}" if self.high > float(f"{self.high:g}") else f"less than {self.high:g}"
+
 
 _ANGLE = Range(0.0, 360.0 + 1e-9)
 _ANY = Range(-math.inf, math.inf)
@@ -43,6 +49,9 @@ RANGES: dict[str, Range] = {
     "bstar": _ANY,
 }
 """What each number of a set of elements may be. SGP4 itself finds out what has decayed."""
+
+OTHER_THEORIES = {4: "SGP4-XP", 6: "special perturbations"}
+"""Ephemeris types whose elements are not for SGP4: it would give wrong positions."""
 
 HIGHEST_NORAD = 999_999_999
 """The largest catalog number that an OMM may carry; a TLE ends at 339,999."""
@@ -78,6 +87,8 @@ class Elements:
     def __post_init__(self) -> None:
         for field in RANGES:
             require_in_range(field, getattr(self, field))
+        if not EARLIEST_NS <= self.epoch_ns < LATEST_NS:
+            raise invalid("The epoch lies before 1957 or after 2156.", field="epoch")
         if self.norad is None and not self.designator:
             raise invalid("An object has neither a catalog number nor a designator.", field="norad")
         if self.norad is not None and not 0 <= self.norad <= HIGHEST_NORAD:
@@ -89,20 +100,25 @@ class Elements:
         return str(self.norad) if self.norad is not None else str(self.designator)
 
 
-def require_in_range(field: str, value: float, line: int | None = None) -> float:
+def require_in_range(field: str, value: float, line: int | None = None, column: int | None = None) -> float:
     """The value, when it may be one of this field."""
     allowed = RANGES[field]
-    if not allowed.holds(value):
-        raise invalid(f"{field} is {value}, outside of {allowed.low:g} to {allowed.high:g}.", field=field, line=line)
-    return value
+    if allowed.holds(value):
+        return value
+    if not math.isfinite(value):
+        what = f"{field} is {value} and must be a finite number."
+    else:
+        what = f"{field} is {value:g} and must be at least {allowed.low:g} and {allowed.top}."
+    raise invalid(what, field=field, line=line, column=column)
 
 
-def invalid(what: str, *, field: str, line: int | None = None) -> InvalidElements:
+def invalid(what: str, *, field: str, line: int | None = None, column: int | None = None) -> InvalidElements:
     """The error about one field of one line."""
-    place = "" if line is None else f"Line {line}: "
+    place = "" if line is None else f"Line {line}: " if column is None else f"Line {line}, column {column}: "
     return InvalidElements(
         f"{place}{what}",
         remedy="Get the element set anew from where it came; the others of its file can be used.",
         field=field,
         line=line,
+        column=column,
     )

@@ -8,8 +8,8 @@ HoldfastError
     ├── InvalidEncounter         MD-104
     └── InvalidScreening         MD-105
 
-Reading never changes anything, so what was kept is always everything. An error about a text carries the line (from 1,
-or none when the value was not read from a text) and the field in its context.
+Reading never changes anything, so what was kept is always everything. An error about a text carries the line and
+the column (from 1, or none when the value was not read from a text) and the field in its context.
 """
 
 from __future__ import annotations

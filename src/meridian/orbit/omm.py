@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from meridian.orbit.elements import Elements, Source, invalid, require_in_range
+from meridian.orbit.elements import OTHER_THEORIES, Elements, Source, invalid, require_in_range
 from meridian.orbit.errors import InvalidElements
 from meridian.orbit.ndm import Entry
-from meridian.orbit.time import parse_ccsds
+from meridian.orbit.numerals import MOST_DIGITS, parse_number, parse_whole
+from meridian.orbit.time import EARLIEST_NS, LATEST_NS, parse_ccsds, why_no_time
 
 VERSION = "CCSDS_OMM_VERS"
 VERSIONS = ("1.0", "2.0", "3.0")
 
 FIXED = {"CENTER_NAME": "EARTH", "REF_FRAME": "TEME", "TIME_SYSTEM": "UTC"}
 THEORY = "MEAN_ELEMENT_THEORY"
-_THEORIES = ("SGP4", "SGP/SGP4", "SGP4-XP")
+_THEORIES = ("SGP4", "SGP/SGP4")
+"""Not `SGP4-XP`: SGP4 would take its elements and give wrong positions."""
+_LONGEST_TEXT = 256
+_CLASSIFICATIONS = ("U", "C", "S")
 NUMBERS = {
     "MEAN_MOTION": ("mean_motion_rev_day", "rev/day"),
     "ECCENTRICITY": ("eccentricity", None),
@@ -63,14 +67,15 @@ class OmmForm(StrEnum):
 
 def elements_of(fields: Mapping[str, Entry], *, line: int, form: OmmForm) -> Elements:
     """What one message says; `line` is where it begins."""
-    _require_known(fields)
+    for entry in fields.values():
+        _require_known(entry)
     _require_envelope(fields, line, form)
     for keyword in _REQUIRED:
         _required(fields, keyword, line)
     return Elements(
         norad=_norad(fields),
-        designator=fields["OBJECT_ID"].value or None,
-        name=fields["OBJECT_NAME"].value,
+        designator=_text(fields, "OBJECT_ID") or None,
+        name=_text(fields, "OBJECT_NAME"),
         epoch_ns=_epoch(fields["EPOCH"]),
         inclination_deg=_number(fields, "INCLINATION"),
         raan_deg=_number(fields, "RA_OF_ASC_NODE"),
@@ -81,18 +86,22 @@ def elements_of(fields: Mapping[str, Entry], *, line: int, form: OmmForm) -> Ele
         bstar=_number(fields, "BSTAR"),
         mean_motion_dot=_number(fields, "MEAN_MOTION_DOT"),
         mean_motion_ddot=_number(fields, "MEAN_MOTION_DDOT"),
-        classification=fields["CLASSIFICATION_TYPE"].value if "CLASSIFICATION_TYPE" in fields else "U",
-        ephemeris_type=_whole(fields, "EPHEMERIS_TYPE"),
+        classification=_classification(fields),
+        ephemeris_type=_ephemeris_type(fields),
         element_set=_whole(fields, "ELEMENT_SET_NO"),
         revolution=_whole(fields, "REV_AT_EPOCH"),
         source=Source.OMM,
     )
 
 
-def _require_known(fields: Mapping[str, Entry]) -> None:
-    for keyword, entry in fields.items():
-        if keyword not in _KNOWN and not keyword.startswith(("USER_DEFINED_", "CX_", "CY_", "CZ_")):
-            raise invalid(f"{keyword} is no keyword of an OMM for SGP4.", field=keyword, line=entry.line)
+def refused(entry: Entry, what: str, field: str | None = None) -> InvalidElements:
+    """The error about one keyword, with its place."""
+    return invalid(what, field=field or entry.keyword, line=entry.line, column=entry.column)
+
+
+def _require_known(entry: Entry) -> None:
+    if entry.keyword not in _KNOWN and not entry.keyword.startswith(("USER_DEFINED_", "CX_", "CY_", "CZ_")):
+        raise refused(entry, f"{entry.keyword[:60]} is no keyword of an OMM for SGP4.")
 
 
 def _require_envelope(fields: Mapping[str, Entry], line: int, form: OmmForm) -> None:
@@ -101,20 +110,45 @@ def _require_envelope(fields: Mapping[str, Entry], line: int, form: OmmForm) -> 
         if told:
             _required(fields, keyword, line)
         entry = fields.get(keyword)
-        if entry is not None and entry.value not in allowed:
-            what = f"{keyword} is {entry.value!r} and must be {' or '.join(allowed)}."
-            raise invalid(what, field=keyword, line=entry.line)
+        if entry is not None and entry.written not in allowed:
+            raise refused(entry, f"{keyword} is {_shown(entry)} and must be {' or '.join(allowed)}.")
 
 
 def _required(fields: Mapping[str, Entry], keyword: str, line: int) -> None:
     if keyword not in fields:
-        raise invalid(f"The message that begins here has no {keyword}.", field=keyword, line=line)
+        raise invalid(f"The message that begins here has no {keyword}.", field=keyword, line=line, column=1)
+
+
+def _text(fields: Mapping[str, Entry], keyword: str) -> str:
+    entry = fields[keyword]
+    if len(entry.written) > _LONGEST_TEXT:
+        raise refused(entry, f"{keyword} has {len(entry.written):,} characters, and at most {_LONGEST_TEXT} are taken.")
+    if not entry.written.isprintable():
+        raise refused(entry, f"{keyword} has a character that cannot be shown.")
+    return entry.written
+
+
+def _classification(fields: Mapping[str, Entry]) -> str:
+    entry = fields.get("CLASSIFICATION_TYPE")
+    if entry is None or not entry.written:
+        return "U"
+    if entry.written not in _CLASSIFICATIONS:
+        raise refused(entry, f"CLASSIFICATION_TYPE is {_shown(entry)} and must be {' or '.join(_CLASSIFICATIONS)}.")
+    return entry.written
+
+
+def _ephemeris_type(fields: Mapping[str, Entry]) -> int:
+    kind = _whole(fields, "EPHEMERIS_TYPE")
+    if kind in OTHER_THEORIES:
+        what = f"The elements are for {OTHER_THEORIES[kind]}, and SGP4 would give wrong positions."
+        raise refused(fields["EPHEMERIS_TYPE"], what)
+    return kind
 
 
 def _epoch(entry: Entry) -> int:
-    time = parse_ccsds(entry.value)
-    if time is None:
-        raise invalid(f"{entry.value!r} is no time in UTC.", field=entry.keyword, line=entry.line)
+    time = parse_ccsds(entry.written)
+    if time is None or not EARLIEST_NS <= time < LATEST_NS:
+        raise refused(entry, f"{_shown(entry)} {why_no_time(entry.written)}.")
     return time
 
 
@@ -124,31 +158,38 @@ def _number(fields: Mapping[str, Entry], keyword: str) -> float:
         return 0.0
     field, unit = NUMBERS[keyword]
     if entry.unit not in (None, unit):
-        raise invalid(f"The unit is {entry.unit!r} and must be {unit!r}.", field=keyword, line=entry.line)
-    try:
-        value = float(entry.value)
-    except ValueError:
-        raise _not_a_number(entry) from None
-    return require_in_range(field, value, entry.line)
+        raise refused(entry, f"The unit is {entry.unit[:60]!r} and must be {unit!r}.")
+    value = parse_number(entry.value)
+    if value is None:
+        raise _not_a_number(entry)
+    return require_in_range(field, value, entry.line, entry.column)
 
 
 def _whole(fields: Mapping[str, Entry], keyword: str) -> int:
     entry = fields.get(keyword)
-    if entry is None or not entry.value:
+    if entry is None or not entry.written:
         return WHOLE[keyword]
-    if not entry.value.isdecimal():
-        raise _not_a_number(entry)
-    return int(entry.value)
+    return _whole_number(entry)
 
 
 def _norad(fields: Mapping[str, Entry]) -> int | None:
     entry = fields.get("NORAD_CAT_ID")
-    if entry is None or not entry.value:
-        return None
-    if not entry.value.isdecimal() or len(entry.value) > 9:
-        raise _not_a_number(entry)
-    return int(entry.value)
+    return None if entry is None or not entry.written else _whole_number(entry)
+
+
+def _whole_number(entry: Entry) -> int:
+    value = parse_whole(entry.written)
+    if value is None:
+        raise refused(
+            entry, f"{entry.keyword} is {_shown(entry)} and must be a whole number of at most {MOST_DIGITS} digits."
+        )
+    return value
 
 
 def _not_a_number(entry: Entry) -> InvalidElements:
-    return invalid(f"{entry.keyword} is {entry.value!r}, which is no number.", field=entry.keyword, line=entry.line)
+    return refused(entry, f"{entry.keyword} is {_shown(entry)} and must be a finite decimal number.")
+
+
+def _shown(entry: Entry) -> str:
+    """The value in a message: whole, unless it is long."""
+    return repr(entry.written if len(entry.written) <= 40 else f"{entry.written[:40]}…")

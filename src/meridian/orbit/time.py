@@ -20,8 +20,14 @@ _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 JULIAN_UNIX_EPOCH = 2_440_587.5
 _CCSDS = re.compile(
     r"(?P<year>\d{4})-(?:(?P<month>\d\d)-(?P<day>\d\d)|(?P<day_of_year>\d{3}))"
-    r"T(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:\.(?P<fraction>\d{1,9}))?Z?"
+    r"T(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:\.(?P<fraction>\d{1,9}))?Z?",
+    re.ASCII,
 )
+EARLIEST_NS = (datetime(1957, 1, 1, tzinfo=UTC) - _UNIX_EPOCH).days * NS_PER_DAY
+"""No element set and no message is of a time before the first satellite; a TLE has no year before it."""
+LATEST_NS = (datetime(2157, 1, 1, tzinfo=UTC) - _UNIX_EPOCH).days * NS_PER_DAY
+_YEARS = range(1678, 2262)
+"""Whole years of which every nanosecond fits into 64 bits."""
 
 
 def parse_ccsds(text: str) -> int | None:
@@ -40,8 +46,20 @@ def parse_ccsds(text: str) -> int | None:
     return start_of_day(day) + (hour * 3600 + minute * 60 + second) * NS_PER_SECOND + fraction
 
 
+def why_no_time(text: str) -> str:
+    """Why a text names no time that elements or messages can have, as the end of a sentence."""
+    time = parse_ccsds(text)
+    if time is not None:
+        return "lies before 1957 or after 2156"
+    if len(text) <= 40 and re.search(r"T\d\d:\d\d:60", text):
+        return "names second 60; leap seconds are not supported"
+    return "is no time in UTC (such as 2026-08-21T03:04:05.678)"
+
+
 def _day_of(found: re.Match[str]) -> datetime:
     year = int(found["year"])
+    if year not in _YEARS:
+        raise ValueError(year)
     if found["day_of_year"] is None:
         return datetime(year, int(found["month"]), int(found["day"]), tzinfo=UTC)
     day = datetime(year, 1, 1, tzinfo=UTC) + timedelta(days=int(found["day_of_year"]) - 1)

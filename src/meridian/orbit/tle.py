@@ -1,6 +1,7 @@
 """Two-line element sets, by their columns: read strictly, written canonically.
 
-Each field has fixed columns and a form; anything else is refused with the line and the field. Catalog numbers may be
+Each field has fixed columns and a form; anything else is refused with the line, the column and the field. Blanks may
+lead a number and never stand inside it. Catalog numbers may be
 Alpha-5 (a letter for the first two digits, up to 339,999). A name is the line above, with or without a leading `0 `.
 Whole files are read by `meridian.orbit.catalog`.
 """
@@ -11,17 +12,18 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from meridian.orbit.elements import Elements, Source, invalid, require_in_range
+from meridian.orbit.elements import OTHER_THEORIES, Elements, Source, invalid, require_in_range
 from meridian.orbit.time import NS_PER_DAY, calendar, start_of_day
 
 LENGTH = 69
 HIGHEST_ALPHA5 = 339_999
 _NAME_LENGTH = 24
+_DIGITS = frozenset("0123456789")
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _DAY_STEP_NS = NS_PER_DAY // 10**8
-_NUMBER = r"[ \dA-HJ-NP-Z][ \d]{3}\d"
+_NUMBER = r"[A-HJ-NP-Z]\d{4}| *\d+"
 _EXPONENT = r"[ +-]\d{5}[+-]\d"
-_ANGLE = r"[ \d]{2}\d\.\d{4}"
+_ANGLE = r" *\d+\.\d{4}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +39,14 @@ class Column:
 _FIRST = (
     Column("norad", 2, 7, _NUMBER),
     Column("classification", 7, 8, "[UCS ]"),
-    Column("designator", 9, 17, r"\d{5}[A-Z ]{3}| {8}"),
+    Column("designator", 9, 17, r"\d{5}[A-Z]{0,3} *| {8}"),
     Column("epoch year", 18, 20, r"\d\d"),
-    Column("epoch day", 20, 32, r"[ \d]{2}\d\.\d{8}"),
+    Column("epoch day", 20, 32, r" *\d+\.\d{8}"),
     Column("mean_motion_dot", 33, 43, r"[ +-]\.\d{8}"),
     Column("mean_motion_ddot", 44, 52, _EXPONENT),
     Column("bstar", 53, 61, _EXPONENT),
     Column("ephemeris_type", 62, 63, r"[\d ]"),
-    Column("element_set", 64, 68, r"[ \d]{4}"),
+    Column("element_set", 64, 68, r" *\d*"),
 )
 _SECOND = (
     Column("norad", 2, 7, _NUMBER),
@@ -53,11 +55,12 @@ _SECOND = (
     Column("eccentricity", 26, 33, r"\d{7}"),
     Column("argument_of_perigee_deg", 34, 42, _ANGLE),
     Column("mean_anomaly_deg", 43, 51, _ANGLE),
-    Column("mean_motion_rev_day", 52, 63, r"[ \d]\d\.\d{8}"),
-    Column("revolution", 63, 68, r"[ \d]{5}"),
+    Column("mean_motion_rev_day", 52, 63, r" ?\d+\.\d{8}"),
+    Column("revolution", 63, 68, r" *\d*"),
 )
 _COLUMNS = {1: _FIRST, 2: _SECOND}
 _FORMS = {column: re.compile(column.form) for columns in _COLUMNS.values() for column in columns}
+_STARTS = {column.field: column.start + 1 for columns in _COLUMNS.values() for column in columns}
 _GAPS = {
     number: [at for at in range(1, LENGTH - 1) if not any(c.start <= at < c.stop for c in columns)]
     for number, columns in _COLUMNS.items()
@@ -68,7 +71,9 @@ def parse_tle(first: str, second: str, name: str = "", *, line: int = 1) -> Elem
     """The elements of two lines; `line` is the number of the first of them in its file."""
     one, two = _fields(first, 1, line), _fields(second, 2, line + 1)
     if one["norad"] != two["norad"]:
-        raise invalid(f"It is of {two['norad']}, the line above of {one['norad']}.", field="norad", line=line + 1)
+        what = f"This line is of object {two['norad'].strip()}, the line above of {one['norad'].strip()}."
+        raise invalid(what, field="norad", line=line + 1, column=3)
+    _require_for_sgp4(one, line)
     return Elements(
         norad=parse_alpha5(one["norad"]),
         designator=_long_designator(one["designator"]),
@@ -85,8 +90,8 @@ def parse_tle(first: str, second: str, name: str = "", *, line: int = 1) -> Elem
         mean_motion_ddot=_decimal(one, "mean_motion_ddot", line),
         classification=one["classification"].strip() or "U",
         ephemeris_type=int(one["ephemeris_type"].strip() or 0),
-        element_set=int(one["element_set"].replace(" ", "") or 0),
-        revolution=int(two["revolution"].replace(" ", "") or 0),
+        element_set=int(one["element_set"].strip() or 0),
+        revolution=int(two["revolution"].strip() or 0),
         source=Source.TLE,
     )
 
@@ -122,15 +127,15 @@ def _second_line(elements: Elements, norad: int) -> str:
 
 def checksum(line: str) -> int:
     """The last digit: the sum of the digits before it, a minus counting as one."""
-    return sum(int(char) if char.isdigit() else char == "-" for char in line[: LENGTH - 1]) % 10
+    return sum(int(char) if char in _DIGITS else char == "-" for char in line[: LENGTH - 1]) % 10
 
 
 def parse_alpha5(text: str) -> int:
     """The number of five columns, of which the first may be a letter."""
+    if len(text) != 5 or not text.isascii() or not re.fullmatch(_NUMBER, text):
+        raise invalid(f"{text[:20]!r} is no catalog number of five columns.", field="norad")
     head = text[0]
-    if head in _LETTERS:
-        return (10 + _LETTERS.index(head)) * 10_000 + int(text[1:].replace(" ", "0"))
-    return int(text)
+    return (10 + _LETTERS.index(head)) * 10_000 + int(text[1:]) if head in _LETTERS else int(text)
 
 
 def format_alpha5(number: int) -> str:
@@ -140,28 +145,39 @@ def format_alpha5(number: int) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether a line has room for no more than a name."""
-    return 0 < len(text.strip()) <= _NAME_LENGTH + 2
+    """Whether a line can be a name: no longer, and nothing in it that would act on a terminal."""
+    return 0 < len(text.strip()) <= _NAME_LENGTH + 2 and text.isprintable()
 
 
 def _fields(text: str, number: int, line: int) -> dict[str, str]:
-    if len(text) != LENGTH or not text.isascii():
-        raise invalid(f"It has {len(text)} characters and not {LENGTH}, all ASCII.", field="line", line=line)
-    if text[0] != str(number):
-        raise invalid(f"It begins with {text[0]!r} and not with {number}.", field="line number", line=line)
+    _require_shape(text, number, line)
     for at in _GAPS[number]:
         if text[at] != " ":
-            raise invalid(f"Column {at + 1} is {text[at]!r} and not blank.", field="columns", line=line)
+            what = f"Column {at + 1} is {text[at]!r} and not blank."
+            raise invalid(what, field="columns", line=line, column=at + 1)
     if text[-1] != str(checksum(text)):
-        raise invalid(f"The checksum is {text[-1]!r} and should be {checksum(text)}.", field="checksum", line=line)
+        what = f"The checksum is {text[-1]!r} and should be {checksum(text)}."
+        raise invalid(what, field="checksum", line=line, column=LENGTH)
     return {column.field: _field(text, column, line) for column in _COLUMNS[number]}
+
+
+def _require_shape(text: str, number: int, line: int) -> None:
+    if not text.isascii():
+        at = next(at for at, char in enumerate(text) if not char.isascii())
+        raise invalid("There is a character that is not ASCII.", field="line", line=line, column=at + 1)
+    if len(text) != LENGTH:
+        what = f"The line has {len(text)} characters and must have {LENGTH}."
+        raise invalid(what, field="line", line=line, column=min(len(text), LENGTH) + 1)
+    if text[0] != str(number):
+        what = f"The line begins with {text[0]!r} and not with {number}."
+        raise invalid(what, field="line number", line=line, column=1)
 
 
 def _field(text: str, column: Column, line: int) -> str:
     found = text[column.start : column.stop]
     if not _FORMS[column].fullmatch(found):
         what = f"Columns {column.start + 1} to {column.stop}, {column.field}, are {found!r}."
-        raise invalid(what, field=column.field, line=line)
+        raise invalid(what, field=column.field, line=line, column=column.start + 1)
     return found
 
 
@@ -171,7 +187,14 @@ def _decimal(fields: dict[str, str], field: str, line: int) -> float:
         text = f"0.{text}"
     elif field in {"bstar", "mean_motion_ddot"}:
         text = f"{text[0].strip()}0.{text[1:6]}e{text[6:]}"
-    return require_in_range(field, float(text), line)
+    return require_in_range(field, float(text), line, _STARTS[field])
+
+
+def _require_for_sgp4(fields: dict[str, str], line: int) -> None:
+    other = OTHER_THEORIES.get(int(fields["ephemeris_type"].strip() or 0))
+    if other is not None:
+        what = f"The elements are for {other}, and SGP4 would give wrong positions."
+        raise invalid(what, field="ephemeris_type", line=line, column=_STARTS["ephemeris_type"])
 
 
 def _epoch(year_text: str, day_text: str, line: int) -> int:
@@ -179,7 +202,8 @@ def _epoch(year_text: str, day_text: str, line: int) -> int:
     day, _, fraction = day_text.strip().partition(".")
     moment = datetime(year, 1, 1, tzinfo=UTC) + timedelta(days=int(day) - 1)
     if int(day) < 1 or moment.year != year:
-        raise invalid(f"The year {year} has no day {day}.", field="epoch day", line=line)
+        what = f"The year {year} has no day {int(day)}."
+        raise invalid(what, field="epoch day", line=line, column=_STARTS["epoch day"])
     return start_of_day(moment) + int(fraction) * _DAY_STEP_NS
 
 

@@ -110,7 +110,7 @@ class Station:
     def _forget(self) -> None:
         meter = self.landing.meter
         if self.keys is not None:
-            self.keys.tend(meter.durable + meter.repeated)
+            self.keys.tend(meter.durable)
         self.retention.tend()
         self.letters.tend()
         self.lags = self.retention.lags()

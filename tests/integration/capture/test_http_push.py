@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from holdfast.capture import CaptureState, HttpPush
 from holdfast.model.errors import InvalidSource
 from holdfast.model.steps import Step
-from tests.support.http_source import receiving, wait_until
+from tests.support.http_source import Receiving, receiving, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,14 +154,21 @@ def test_a_key_that_is_none_is_refused(tmp_path: Path, key: str) -> None:
         assert work.rows() == []
 
 
-@pytest.mark.req("X20")
-def test_keys_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.req("X9", "X20")
+def test_keys_are_bounded_and_the_newest_are_not_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.capture.reception._KEYS_AT_ONCE", 10)
+
+    def is_forgotten(work: Receiving, key: str) -> bool:
+        with work.inbox._store.log.index.reading() as db:
+            return db.execute("SELECT 1 FROM keys WHERE key = ?", (key,)).fetchone() is None
+
     with receiving(tmp_path, keys_kept=20) as work:
         for number in range(100):
-            work.post("1", idempotency_key=f"key-{number}")
-        wait_until(lambda: work.post("1", idempotency_key="key-0").json()["added"] == 1)
-        assert work.post("1", idempotency_key="key-99").json()["added"] == 0
+            assert work.post("1", idempotency_key=f"key-{number}").json() == {"added": 1, "repeated": 0}
+        wait_until(lambda: is_forgotten(work, "key-0"))
+        for number in range(80, 100):
+            assert work.post("1", idempotency_key=f"key-{number}").json() == {"added": 0, "repeated": 1}
+        assert work.post("1", idempotency_key="key-0").json() == {"added": 1, "repeated": 0}
 
 
 # Refusals: nothing is accepted, and every byte is counted

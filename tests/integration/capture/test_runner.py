@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
 from holdfast import Generator, Pace
 from holdfast.capture import Capture, CaptureState
+from holdfast.capture.tailing.content import open_content
 from holdfast.log import Inbox, InboxReader
 from tests.support.engine_pipelines import wait_until
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
     from holdfast.capture import Captured
     from holdfast.model.positions import Position
+
+
+LIMIT = 20.0
 
 
 def captured(directory: Path, source: Generator, *, pause: float) -> list[int]:
@@ -72,6 +77,51 @@ def test_a_source_that_hangs_is_told_left_behind_by_a_stop_and_loses_nothing(tmp
         wait_until(lambda: capture.status().state is CaptureState.STOPPED, "its thread ends")
         assert inbox.end() == 0
     assert sum(captured(tmp_path, Generator(events=100), pause=0)) == 100
+
+
+class Closing(Generator):
+    """Orders whose files take a while to close; they know how often somebody closed them."""
+
+    def __init__(self) -> None:
+        super().__init__(events=1)
+        self.closed = 0
+        self.may_close = threading.Event()
+
+    def close(self) -> None:
+        self.closed += 1
+        self.may_close.wait(LIMIT)
+
+
+def test_two_threads_that_stop_a_capture_at_once_close_its_source_once(tmp_path: Path) -> None:
+    source = Closing()
+    with Inbox.open(tmp_path, name="orders", epoch=1) as inbox:
+        capture = Capture(source, inbox, failed=_unexpected)
+        capture.start()
+        wait_until(lambda: capture.finished, "the source has ended")
+        first, second = (threading.Thread(target=capture.stop) for _ in range(2))
+        first.start()
+        wait_until(lambda: source.closed == 1, "the first stop closes the source")
+        second.start()
+        second.join(0.2)
+        assert second.is_alive(), "the source is closed when a stop returns, whoever closes it"
+        source.may_close.set()
+        first.join(LIMIT)
+        second.join(LIMIT)
+        capture.stop()
+        assert source.closed == 1
+
+
+def test_a_file_that_is_closed_twice_closes_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("one line\n")
+    content = open_content(str(tmp_path / "a.log"))
+    assert content is not None
+    content.close()
+    other = os.open(tmp_path / "a.log", os.O_RDONLY)  # takes the number that was given up
+    try:
+        content.close()
+        assert os.read(other, 3) == b"one"
+    finally:
+        os.close(other)
 
 
 class Told(Generator):

@@ -7,7 +7,7 @@ handle act at that very moment. A store that holds a lock makes the other wait; 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -194,24 +194,36 @@ def _increment(store: CheckpointStore, epoch: int) -> None:
 
 
 def test_a_reader_never_sees_half_of_a_commit(store_factory: StoreFactory) -> None:
-    """The two keys are always written together; what is read later is never older than what was read before it."""
+    """The two keys are always written together; what is read later is never older than what was read before it.
+
+    The writer goes on until the reader has seen several commits, so that it read while they were made.
+    """
     writer, reader = store_factory.open(), store_factory.open()
     epoch = writer.take_over()
     writer.commit(Commit(epoch, [Put("state", b"0"), Put("offset", b"0")]))
+    has_seen_enough = Event()
 
     def write() -> None:
-        for number in range(1, 30):
+        number = 0
+        while not has_seen_enough.is_set():
+            number += 1
             writer.commit(Commit(epoch, [Put("state", b"%d" % number), Put("offset", b"%d" % number)]))
 
-    thread = Thread(target=write)
-    thread.start()
-    while thread.is_alive():
-        state, offset = reader.get_raw("state"), reader.get_raw("offset")
-        assert state is not None
-        assert offset is not None
-        assert int(offset.payload) >= int(state.payload)
-        assert offset.version.number == int(offset.payload) + 1
-    thread.join()
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write)
+        seen: set[int] = set()
+        try:
+            while len(seen) < 5 and not written.done():
+                state, offset = reader.get_raw("state"), reader.get_raw("offset")
+                assert state is not None
+                assert offset is not None
+                assert int(offset.payload) >= int(state.payload)
+                assert offset.version.number == int(offset.payload) + 1
+                seen.add(int(state.payload))
+        finally:
+            has_seen_enough.set()
+        written.result()
+    assert len(seen) == 5
 
 
 def test_versions_written_by_both_handles_form_one_history(store_factory: StoreFactory) -> None:

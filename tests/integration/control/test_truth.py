@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import contextmanager
 from datetime import timedelta
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from holdfast.capture import Captured
     from holdfast.control.health import Finding
     from holdfast.control.status import Status
+    from holdfast.deliver import SinkBatch
+    from holdfast.model.positions import Position
 
 INTERVAL = 0.5
 
@@ -38,6 +42,12 @@ class Fragile(Tap):
     """A source that may be gone."""
 
     is_gone = False
+    is_deaf = False
+
+    def acknowledge(self, position: Position) -> None:
+        if self.is_deaf:
+            raise ConnectionError("the slot is gone")
+        super().acknowledge(position)
 
     def read(self, wait: float) -> Captured | None:
         if self.is_gone:
@@ -204,3 +214,46 @@ def test_latency_is_measured_to_the_commit_of_each_sink(world: World) -> None:
         latency = {lane.name: lane.latency for lane in world.told[-1].snapshot.lanes}
         assert latency["archive"].worst >= held
         assert latency["table"].p50 < latency["archive"].p50
+
+
+def test_a_slow_drain_is_no_frozen_lane(world: World) -> None:
+    slow, may_answer = Event(), Event()
+
+    def wait(_: SinkBatch) -> None:
+        if slow.is_set():
+            may_answer.wait(60)
+
+    world.table.before = wait
+    with world.watched():
+        world.bring(110)
+        wait_until(world.is_well, "it is well")
+        slow.set()
+        world.bring(110)
+        wait_until(lambda: world.whole.status().delivery.lanes["table"].in_flight > 0, "a batch is with the sink")
+        drain = Thread(target=world.whole.drain, kwargs={"within": 1.0})
+        drain.start()
+        wait_until(lambda: world.lane("table") is LaneState.ENDED, "the drain's time is up")
+        world.is_told_within_an_interval(lambda: world.told[-1].snapshot.state == "draining")
+        assert world.whole.engine.is_open, "the drain still waits for the sink"
+        may_answer.set()
+        drain.join(60)
+        assert Alarm.LANE_FROZEN not in {finding.alarm for status in world.told for finding in status.health.findings}
+
+
+def test_a_source_that_cannot_be_acknowledged_is_told_with_since_when_and_why(world: World) -> None:
+    world.source.is_deaf = True
+    with world.watched():
+        world.bring(110)
+        wait_until(lambda: world.finding("source orders") is not None, "it is told")
+        finding = world.finding("source orders")
+        assert finding is not None
+        assert (finding.level, finding.alarm) == (Level.DEGRADED, Alarm.SOURCE_UNACKNOWLEDGED)
+        assert re.fullmatch(
+            r"It could not be acknowledged for \d+ s: ConnectionError: the slot is gone\.", finding.cause
+        )
+        assert world.told[-1].health.ready
+        (seen,) = world.told[-1].snapshot.sources
+        assert (seen.position, seen.unacknowledged) == (None, "ConnectionError: the slot is gone")
+        world.source.is_deaf = False
+        wait_until(world.is_well, "it is well again")
+        wait_until(lambda: world.told[-1].snapshot.sources[0].position == "110", "the position is that acknowledged")

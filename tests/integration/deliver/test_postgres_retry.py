@@ -28,7 +28,6 @@ KILLS = [
     (Step.DEAD_LETTER_WRITTEN, (1,)),
     (Step.CURSOR_WRITE, (1, 2)),
     (Step.CURSOR_WRITTEN, (1, 2)),
-    (Step.SOURCE_ACKNOWLEDGE, (1,)),
     (Step.OUTBOX_TRIM, (1,)),
     (Step.OUTBOX_TRIMMED, (1,)),
 ]

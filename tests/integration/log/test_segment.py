@@ -41,10 +41,27 @@ def test_pieces_lie_one_behind_the_other_in_a_file_named_by_the_epoch(tmp_path: 
 
 
 def test_a_file_that_is_large_enough_is_finished(tmp_path: Path) -> None:
-    writer = SegmentWriter(tmp_path, epoch=1, number=1, roll_at=4)
+    writer = SegmentWriter(tmp_path, epoch=1, number=1, roll_at=6)
     files = [written(writer, b"abc")[0][0] for _ in range(5)]
     assert [epoch_of(file) for file in files] == [1] * 5
     assert [files.index(file) for file in files] == [0, 0, 2, 2, 4]
+
+
+def test_an_append_that_is_larger_than_a_file_goes_on_in_the_next_one(tmp_path: Path) -> None:
+    writer = SegmentWriter(tmp_path, epoch=1, number=1, roll_at=6)
+    written(writer, b"abcd")
+    places = written(writer, b"ef", b"ghij", b"kl", b"longer than a file", b"m")
+    files = sorted(tmp_path.iterdir())
+    assert [file.read_bytes() for file in files] == [b"abcdef", b"ghijkl", b"longer than a file", b"m"]
+    assert [places[0], places[-1]] == [(files[0].name, 4, 2), (files[3].name, 0, 1)]
+
+
+def test_an_append_over_several_files_is_taken_back_from_all_of_them(tmp_path: Path) -> None:
+    writer = SegmentWriter(tmp_path, epoch=1, number=1, roll_at=6)
+    written(writer, b"kept")
+    written(writer, b"12", b"3456", b"789")
+    writer.take_back()
+    assert [file.read_bytes() for file in sorted(tmp_path.iterdir())] == [b"kept", b"", b""]
 
 
 def test_the_place_of_a_piece_is_all_it_takes_to_read_it(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.engine_pipelines import started, wait_until
-from tests.support.servers import missing
 from tests.support.spark_pipelines import run, totals, totals_in
 from tests.support.spark_state import pipeline
 
@@ -40,7 +39,7 @@ pytestmark = [pytest.mark.usefixtures("protobuf", "spark"), pytest.mark.timeout(
 @pytest.fixture(scope="module")
 def protobuf() -> None:
     if find_spec("google.protobuf") is None:
-        missing("protobuf is not installed, which Spark needs for transformWithState in Python")
+        pytest.skip("protobuf is not installed, which Spark needs for transformWithState in Python")
 
 
 def finish(whole: Pipeline) -> None:

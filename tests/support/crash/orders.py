@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,9 @@ import pyarrow.compute as pc
 from holdfast import BatchLimits, Budget, Pipeline, Quotas, rows
 from holdfast.capture import Generator
 from holdfast.deliver import SinkSpec
+from holdfast.disk.files import replace_file
 from holdfast.log.restoring import restored_from
+from holdfast.model.errors import SourceGap
 from holdfast.sinks import Files, Sqlite
 from holdfast.testing.driver import LocalProcessor
 from tests.support.crash.operator import see_to_dead_letters
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.capture import Captured
+    from holdfast.model.positions import Position
     from tests.support.crash.watch import Watch
 
 EVENTS = 400
@@ -68,10 +72,36 @@ def broken(events: pa.Table) -> pa.Table:
 
 
 class Sipping(Generator):
-    """Orders that are appended read by read: there is never more to be had without waiting."""
+    """Orders that are appended read by read: there is never more to be had without waiting.
+
+    What is acknowledged they forget for good, and cannot be asked for again. The second half comes once a part of the
+    first is acknowledged, so a run has two acknowledgements at least.
+
+    :param memory: the file that says how far they have forgotten.
+    """
+
+    def __init__(self, memory: Path, *, events: int, transactions: tuple[int, ...], chunk: int) -> None:
+        super().__init__(events=events, transactions=transactions, chunk=chunk)
+        self._memory = memory
+        self._half = events // 2
+
+    def open(self, after: Position | None) -> None:
+        begins, wanted = self._forgotten(), 0 if after is None else int(str(after))
+        if wanted < begins:
+            raise SourceGap(f"Orders up to {begins} are forgotten, and those behind {wanted} wanted.", remedy="None.")
+        super().open(after)
 
     def read(self, wait: float) -> Captured | None:
+        if self._at >= self._half and not self._forgotten():
+            time.sleep(wait)
+            return None
         return super().read(wait) if wait else None
+
+    def acknowledge(self, position: Position) -> None:
+        replace_file(self._memory, str(position))
+
+    def _forgotten(self) -> int:
+        return int(self._memory.read_text()) if self._memory.exists() else 0
 
 
 def prepare(directory: Path) -> None:
@@ -97,7 +127,7 @@ def pipeline(directory: Path, *, events: int = EVENTS, transactions: tuple[int, 
     """The pipeline, with everything it keeps below `directory`."""
     return (
         Pipeline("orders", directory=directory / "pipeline")
-        .read(Sipping(events=events, transactions=transactions, chunk=READ))
+        .read(Sipping(directory / "forgotten", events=events, transactions=transactions, chunk=READ))
         .write(
             SinkSpec(name="archive", sink=Files(directory / "files"), max_inflight=3),
             SinkSpec(name="table", sink=Sqlite(directory / "sink.db", table="orders")),
@@ -114,8 +144,19 @@ def run(directory: Path, watch: Watch, *, make: Callable[[Path], Pipeline] = pip
     whole = make(directory)
     whole.start(processor=lambda: LocalProcessor(broken, step=rows(known), hook=watch), hook=watch)
     assert whole.engine.wait(caught_up=True, timeout=patience), whole.status()
+    _see_that_the_source_is_acknowledged(whole, patience)
     see_to_dead_letters(whole, directory, patience)
     whole.drain(within=patience)
+
+
+def _see_that_the_source_is_acknowledged(whole: Pipeline, patience: float) -> None:
+    """What is in every sink, the source may forget in the end."""
+    deadline = time.monotonic() + patience
+    while (known := whole.status().acknowledgements["orders"]).position != whole.engine.ground.outbox.positions_at(
+        whole.engine.ground.outbox.last_oseq()
+    )["orders"]:
+        assert time.monotonic() < deadline, known
+        time.sleep(0.01)
 
 
 def enact(directory: Path, watch: Watch) -> None:

@@ -31,6 +31,8 @@ def test_a_pipeline_that_is_well_is_ready_and_nothing_is_found() -> None:
         (at(0, lanes=lane(state="frozen", error="down")), "sink table", Level.FAILING, False),
         (at(0, lanes=lane(state="frozen", error="down", required=False)), "sink table", Level.DEGRADED, True),
         (at(0, lanes=lane(state="stopped", error="auth")), "sink table", Level.FAILING, False),
+        (at(0, lanes=lane(state="ended", error="of an hour ago")), "sink table", Level.OK, True),
+        (at(0, sources=source(unacknowledged="gone")), "source orders", Level.DEGRADED, True),
         (at(0, lanes=lane(state="retrying", error="slow")), "sink table", Level.DEGRADED, True),
         (at(0, lanes=lane(state="catching up")), "sink table", Level.OK, True),
         (at(0, sources=source(state="retrying", error="gone")), "source orders", Level.FAILING, False),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.deliver_stores import TestingStore
@@ -20,9 +20,14 @@ from holdfast.model.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from holdfast.model.positions import Lsn, Position
+from holdfast.model.positions import Lsn
 from holdfast.model.steps import Step
 from holdfast.testing import RecordingSink
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.model.positions import Position
 
 
 @pytest.fixture
@@ -45,17 +50,19 @@ def test_answers_during_a_write_share_the_next_one(world: World, store: TestingS
 @pytest.mark.req("X3")
 def test_sources_are_told_and_batches_forgotten_only_after_the_cursors_are_durable(world: World) -> None:
     order: list[str] = []
-    steps = {Step.CURSOR_WRITTEN: "durable", Step.SOURCE_ACKNOWLEDGE: "told", Step.OUTBOX_TRIM: "forgotten"}
+    steps = {Step.CURSOR_WRITTEN: "durable", Step.OUTBOX_TRIM: "forgotten"}
 
     def note(step: str, /) -> None:
         if step in steps:
             order.append(steps[Step(step)])
 
-    delivery = world.running(spec("a", RecordingSink()), hook=note)
+    def committed(positions: Mapping[str, Position]) -> None:
+        order.append(f"committed {positions['orders']}")
+
+    delivery = world.running(spec("a", RecordingSink()), hook=note, committed=committed)
     world.publish(1, to=delivery)
     eventually(delivery, lambda _: world.outbox.forgotten == 1)
-    assert order == ["durable", "durable", "told", "forgotten"]
-    assert world.told == [{"orders": Lsn(100)}]
+    assert order == ["durable", "durable", f"committed {Lsn(100)}", "forgotten"]
 
 
 @pytest.mark.parametrize("kind", [StoreFull, StoreUnavailable, StoreReadOnly, CommitStateUnknown])
@@ -109,25 +116,6 @@ def test_a_second_instance_fences_the_first(world: World) -> None:
         world.publish(1, to=old)
 
 
-def test_a_source_that_cannot_be_told_holds_nothing_up_and_is_told_the_newest_later(world: World) -> None:
-    told: list[Mapping[str, Position]] = []
-    failing = [True]
-
-    def acknowledge(positions: Mapping[str, Position]) -> None:
-        if failing[0]:
-            raise ConnectionError("the source is away")
-        told.append(positions)
-
-    delivery = world.running(spec("a", RecordingSink()), acknowledge=acknowledge)
-    for _ in range(3):
-        world.publish(1, to=delivery)
-        eventually(delivery, all_on_disk)
-    assert world.on_disk().committed == 3
-    failing[0] = False
-    world.clock.run_until(lambda: bool(told))
-    assert told == [{"orders": Lsn(300)}]
-
-
 def test_old_versions_of_the_cursors_are_pruned(world: World, store: TestingStore) -> None:
     delivery = world.running(spec("a", RecordingSink()), store=store, settings=DeliverySettings(keep_versions=5))
     for _ in range(30):
@@ -158,7 +146,7 @@ class TestCadence:
         eventually(delivery, all_on_disk)
         assert [cursors.delivered["a"] for cursors in store.written] == [0, 3]
 
-    def test_sources_are_told_right_after_the_write(self, world: World, delivery: Delivery) -> None:
+    def test_what_is_committed_is_told_right_after_the_write(self, world: World, delivery: Delivery) -> None:
         world.clock.advance(1.0)
         eventually(delivery, lambda _: world.told == [{"orders": Lsn(100)}])
 

@@ -199,5 +199,5 @@ def test_leaving_the_context_stops(world: World) -> None:
     with world.running(spec("a", RecordingSink())) as delivery:
         world.publish(1, to=delivery)
         eventually(delivery, all_on_disk)
-    assert lane(delivery).state is LaneState.STOPPED
+    assert lane(delivery).state is LaneState.ENDED
     assert world.on_disk().stop is not None

@@ -108,6 +108,12 @@ class HttpPush(Receiver):
         )
         self._server.start()
 
+    def check_connection(self) -> None:
+        """Bind the address and give it up again."""
+        port = self._port
+        self._bound().close()
+        self._port = port
+
     def boundary(self) -> Boundary:
         """What came and what was answered since it was last served."""
         return Boundary() if self._application is None else self._application.boundary()

@@ -68,8 +68,10 @@ class Content(ABC):
         return os.fstat(self._descriptor).st_nlink == 0
 
     def close(self) -> None:
-        """Give the file up."""
-        os.close(self._descriptor)
+        """Give the file up. Closing twice is fine: the number may be another file's by then."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 class Plain(Content):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
-from glob import iglob
-from pathlib import PurePath
+from glob import has_magic, iglob
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.capture.tailing.content import DEVICE, inode_of
@@ -78,3 +78,20 @@ def _listed(directory: str, names: tuple[str, ...], inodes: frozenset[int]) -> I
     for path in sorted(paths):
         if (signature := signature_of(path)) is not None:
             yield Found(path, signature, is_wanted=False)
+
+
+def unreadable(pattern: str) -> str | None:
+    """Why files that match the pattern could not be read now, or None. A pattern without files yet is readable."""
+    parts = Path(pattern).parts
+    fixed = next((number for number, part in enumerate(parts) if has_magic(part)), len(parts) - 1)
+    directory = Path(*parts[:fixed])
+    try:
+        os.scandir(directory).close()
+        for path in iglob(pattern, recursive=True):  # noqa: PTH207 (absolute)
+            if not Path(path).is_dir():
+                os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except FileNotFoundError:
+        return None if directory.exists() else f"{directory} does not exist"
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}"
+    return None

@@ -78,7 +78,11 @@ class Points:
 
     def _drop(self, oseqs: Iterable[int]) -> None:
         for oseq in list(oseqs):
-            remove_point(self._layout, oseq)
+            try:
+                remove_point(self._layout, oseq)
+            except OSError as error:  # a full disk may have no room for another name: it is tried in the next round
+                log.warning("rollback point %d could not be removed, it is tried again: %s", oseq, error)
+                return
             del self._made[oseq]
 
     def _make(self, checkpoint: SparkCheckpoint, batch: Published) -> None:

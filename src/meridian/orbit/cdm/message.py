@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from meridian.orbit.cdm.keywords import COVARIANCE, POSITION, VELOCITY
 from meridian.orbit.frames import rotated_covariance, rtn_basis
+from meridian.orbit.numerals import parse_number
 
 Floats = NDArray[np.float64]
 Value = str | int | float
 
-_RADIUS = re.compile(r"HBR\s*=\s*(?P<metres>[0-9.eE+-]+)\s*(?:\[m\])?")
+_RADIUS = re.compile(r"HBR\s*+=\s*+(?P<metres>[0-9.eE+-]++)\s*+(?:\[m\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +119,4 @@ class ConjunctionMessage:
     def hard_body_radius_m(self) -> float | None:
         """The combined radius of the two objects, where a comment says it: the standard has no keyword for it."""
         found = (_RADIUS.fullmatch(comment) for comment in self.relative.comments)
-        return next((float(match["metres"]) for match in found if match), None)
+        return next((parse_number(match["metres"]) for match in found if match), None)

@@ -34,6 +34,24 @@ def test_a_bomb_is_refused_before_it_is_made() -> None:
         gunzip.feed(packed)
 
 
+@pytest.mark.req("A1")
+@pytest.mark.parametrize("piece", [1, 7, 30])
+@pytest.mark.parametrize("members", [1, 50], ids=["one member", "fifty members"])
+def test_a_bomb_in_pieces_is_refused_before_more_than_the_limit_is_made(piece: int, members: int) -> None:
+    """No piece alone unpacks to the limit: what counts is what all of them make together."""
+    packed = gzip.compress(bytes(60_000 // members)) * members
+    gunzip = Gunzip(50_000)
+    made: list[int] = []
+
+    def feed_all() -> None:
+        for at in range(0, len(packed), piece):
+            made.append(len(gunzip.feed(packed[at : at + piece])))
+
+    with pytest.raises(PushTooLarge, match="50000 bytes, once it is unpacked"):
+        feed_all()
+    assert 0 < sum(made) <= 50_000
+
+
 def test_exactly_the_limit_is_taken() -> None:
     data = os.urandom(5000)
     assert unpacked(gzip.compress(data), limit=5000) == data

@@ -81,13 +81,30 @@ def test_numbers_and_times_come_back_to_the_last_digit(miss: float, x: float, tc
         ("CR_R = 100.0", "CR_R = -100.0", "CR_R", 27),
         ("CT_R = 1.0", "CT_R = inf", "CT_R", 28),
         ("CNDOT_NDOT = 600.0 [m**2/s**2]\n", "", "CNDOT_NDOT", 10),
+        ("HBR = 12.5 [m]", "HBR = 1.2.3", "HBR", 6),
+        ("HBR = 12.5 [m]", "HBR = 1e999", "HBR", 6),
+        ("HBR = 12.5 [m]", "HBR = -3", "HBR", 6),
+        ("HBR = 12.5 [m]", "HBR = 12.5 [km]", "HBR", 6),
+        ("HBR = 12.5 [m]", "HBR = 12.5\nCOMMENT HBR = 7 [m]", "HBR", 7),
+        ("X = 7000.0 [km]", "X = 7_000.0 [km]", "X", 21),
+        ("X = 7000.0 [km]", "X = \uff17000.0 [km]", "X", 21),
+        ("X = 7000.0 [km]", "X = 7.0D3 [km]", "X", 21),
+        ("X = 7000.0 [km]", "X = 1e300 [km]", "X", 21),
+        ("X = 7000.0 [km]", "x = 7000.0 [km]", "syntax", 21),
+        ("OBS_USED = 31", f"OBS_USED = {'9' * 5000}", "OBS_USED", 19),
+        ("OBS_USED = 31", "OBS_USED = -31", "OBS_USED", 19),
+        ("2026-08-21T03:04:05.678", "2016-12-31T23:59:60", "TCA", 5),
+        ("2026-08-21T03:04:05.678", "0026-08-21T03:04:05.678", "TCA", 5),
+        ("ORIGINATOR = MERIDIAN", f"ORIGINATOR = {'x' * 20_000}", "syntax", 3),
+        ("ORIGINATOR = MERIDIAN", "ORIGINATOR = MERI\x00DIAN", "syntax", 3),
     ],
 )
 @pytest.mark.req("ORB-04")
 def test_a_wrong_message_is_refused_with_line_and_keyword(old: str, new: str, keyword: str, line: int) -> None:
     with pytest.raises(InvalidMessage) as refused:
         read_cdm(MESSAGE.replace(old, new, 1))
-    assert refused.value.context == {"keyword": keyword, "line": line}
+    assert {name: refused.value.context[name] for name in ("keyword", "line")} == {"keyword": keyword, "line": line}
+    assert refused.value.what.startswith(f"Line {line}, column {refused.value.context['column']}: ")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +114,40 @@ def test_a_wrong_message_is_refused_with_line_and_keyword(old: str, new: str, ke
 def test_a_message_that_is_not_whole_is_refused(text: str) -> None:
     with pytest.raises(InvalidMessage):
         read_cdm(text)
+
+
+@pytest.mark.req("ORB-04")
+def test_the_place_of_a_value_is_its_column() -> None:
+    with pytest.raises(InvalidMessage) as refused:
+        read_cdm(MESSAGE.replace("X = 7000.0 [km]", "  X   =  7000,0 [km]"))
+    assert (refused.value.context["line"], refused.value.context["column"]) == (21, 10)
+
+
+@pytest.mark.parametrize("said", ["HBR = unknown", "HBR = NaN", "the HBR is not known"])
+def test_a_comment_that_says_no_radius_says_nothing(said: str) -> None:
+    assert read_cdm(MESSAGE.replace("HBR = 12.5 [m]", said)).hard_body_radius_m is None
+
+
+def test_covariances_of_zero_are_read() -> None:
+    """What a probability of them means is not the reader's affair."""
+    zero = "".join(f"{keyword.name} = 0.0\n" for row in COVARIANCE[:6] for keyword in row)
+    assert not read_cdm(MESSAGE.replace(TRIANGLE, zero)).first.covariance_rtn.any()
+
+
+def test_brackets_in_a_name_belong_to_the_name() -> None:
+    message = read_cdm(MESSAGE.replace("OBJECT_NAME = ONE", "OBJECT_NAME = ONE [DEB]"))
+    assert message.first.text("OBJECT_NAME") == "ONE [DEB]"
+
+
+def test_line_ends_that_no_editor_counts_are_none() -> None:
+    with pytest.raises(InvalidMessage, match=r"Line 3, column .*U\+0085"):
+        read_cdm(MESSAGE.replace("ORIGINATOR = MERIDIAN", "ORIGINATOR = MERI\x85DIAN"))
+    assert read_cdm(MESSAGE.replace("\n", "\r\n")) == read_cdm(MESSAGE) == read_cdm("\ufeff" + MESSAGE)
+
+
+def test_a_message_that_is_too_large_is_not_read() -> None:
+    with pytest.raises(InvalidMessage, match="characters"):
+        read_cdm(MESSAGE + "COMMENT x\n" * 200_000)
 
 
 def test_a_wrong_unit_of_what_follows_from_the_states_is_remarked() -> None:

@@ -41,33 +41,57 @@ def test_each_column_has_its_meaning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "text", "field"),
+    ("number", "text", "field", "column"),
     [
-        (1, FIRST[:-1] + "8", "checksum"),
-        (1, FIRST[:-1], "line"),
-        (1, FIRST + " ", "line"),
-        (1, "2" + FIRST[1:], "line number"),
-        (1, mended(FIRST.replace("25544U", "2554XU")), "norad"),
-        (1, mended(FIRST.replace("25544U", "I5544U")), "norad"),
-        (1, mended(FIRST.replace("98067A  ", "98067a  ")), "designator"),
-        (1, mended(FIRST.replace("08264.5", "08367.5")), "epoch day"),
-        (1, mended(FIRST.replace("08264.5", "08000.5")), "epoch day"),
-        (1, mended(FIRST.replace("-.00002182", "-0.0002182")), "mean_motion_dot"),
-        (1, mended(FIRST.replace("-11606-4", "-11606 4")), "bstar"),
-        (1, mended(FIRST.replace("U 98", "UX98")), "columns"),
-        (2, mended(SECOND.replace(" 51.6416", "181.6416")), "inclination_deg"),
-        (2, mended(SECOND.replace("247.4627", "247.46 7")), "raan_deg"),
-        (2, mended(SECOND.replace("0006703", " 006703")), "eccentricity"),
-        (2, mended(SECOND.replace("15.72125391", "25.72125391")), "mean_motion_rev_day"),
-        (2, mended(SECOND.replace("25544 ", "25545 ")), "norad"),
+        (1, FIRST[:-1] + "8", "checksum", 69),
+        (1, FIRST[:-1], "line", 69),
+        (1, FIRST + " ", "line", 70),
+        (1, "2" + FIRST[1:], "line number", 1),
+        (1, mended(FIRST.replace("25544U", "2554XU")), "norad", 3),
+        (1, mended(FIRST.replace("25544U", "I5544U")), "norad", 3),
+        (1, mended(FIRST.replace("98067A  ", "98067a  ")), "designator", 10),
+        (1, mended(FIRST.replace("08264.5", "08367.5")), "epoch day", 21),
+        (1, mended(FIRST.replace("08264.5", "08000.5")), "epoch day", 21),
+        (1, mended(FIRST.replace("-.00002182", "-0.0002182")), "mean_motion_dot", 34),
+        (1, mended(FIRST.replace("-11606-4", "-11606 4")), "bstar", 54),
+        (1, mended(FIRST.replace("U 98", "UX98")), "columns", 9),
+        (2, mended(SECOND.replace(" 51.6416", "181.6416")), "inclination_deg", 9),
+        (2, mended(SECOND.replace("247.4627", "247.46 7")), "raan_deg", 18),
+        (2, mended(SECOND.replace("0006703", " 006703")), "eccentricity", 27),
+        (2, mended(SECOND.replace("15.72125391", "25.72125391")), "mean_motion_rev_day", 53),
+        (2, mended(SECOND.replace("25544 ", "25545 ")), "norad", 3),
+        (1, mended(FIRST.replace("25544U", "2 544U")), "norad", 3),
+        (1, mended(FIRST.replace("25544U", "A 544U")), "norad", 3),
+        (1, mended(FIRST.replace("08264.5", "082 4.5")), "epoch day", 21),
+        (1, mended(FIRST.replace("  2927", " 2 927")), "element_set", 65),
+        (1, mended(FIRST.replace(" 0  2927", " 4  2927")), "ephemeris_type", 63),
+        (1, mended(FIRST.replace("98067A  ", "98067A B")), "designator", 10),
+        (1, FIRST.replace("25544U", "\uff125544U"), "line", 3),
+        (2, mended(SECOND.replace(" 51.6416", "5 1.6416")), "inclination_deg", 9),
+        (2, mended(SECOND.replace("247.4627", "2 7.4627")), "raan_deg", 18),
+        (2, mended(SECOND.replace("325.0288", "3 5.0288")), "mean_anomaly_deg", 44),
+        (2, mended(SECOND.replace("56353", "5 353")), "revolution", 64),
     ],
 )  # fmt: skip
 @pytest.mark.req("ORB-01")
-def test_what_is_not_of_its_form_is_refused_with_line_and_field(number: int, text: str, field: str) -> None:
+def test_what_is_not_of_its_form_is_refused_with_its_place(number: int, text: str, field: str, column: int) -> None:
     lines = (text, SECOND) if number == 1 else (FIRST, text)
     with pytest.raises(InvalidElements) as refused:
         parse_tle(*lines, line=10)
-    assert refused.value.context == {"field": field, "line": 9 + number}
+    assert refused.value.context == {"field": field, "line": 9 + number, "column": column}
+    assert refused.value.what.startswith(f"Line {9 + number}, column {column}: ")
+
+
+def test_a_line_of_the_right_length_is_not_said_to_be_of_the_wrong_one() -> None:
+    with pytest.raises(InvalidElements, match="not ASCII") as refused:
+        parse_tle(FIRST.replace("-.0000", "\u2212.0000"), SECOND)
+    assert "69" not in refused.value.what
+
+
+@pytest.mark.parametrize("text", ["", "1234", "1 234", "A 001", "I0001", "\uff112345", "-1234", "123456"])
+def test_what_is_no_catalog_number_is_refused_by_name(text: str) -> None:
+    with pytest.raises(InvalidElements, match="catalog number"):
+        parse_alpha5(text)
 
 
 @pytest.mark.parametrize(("text", "number"), [("00005", 5), ("    5", 5), ("A0000", 100_000), ("Z9999", 339_999)])

@@ -1,0 +1,1 @@
+"""What a person sees and presses: real processes in real pseudo-terminals."""
