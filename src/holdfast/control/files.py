@@ -5,7 +5,6 @@ Reading takes no ownership, so it does no harm beside a process that works witho
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from holdfast.control.snapshot import (
     SparkView,
 )
 from holdfast.control.status import Status, status_of
+from holdfast.disk.space import DiskSpace, disk_space
 from holdfast.flow.exits import Exit
 from holdfast.ledger import Cursors
 from holdfast.log import EntryState, Fate, InboxReader, dead_index, dead_queries, outbox_index
@@ -92,6 +92,7 @@ def _snapshot(directory: Path, store: CheckpointStore, name: str) -> Snapshot:
     state, pid, error = _life(directory, store.get(HISTORY) or History(), store.get(PAUSE) or Pause())
     newest, retained = _outbox(directory)
     last = newest.oseq if newest else 0
+    space = disk_space(directory) or DiskSpace(0, 0)
     return Snapshot(
         pipeline=name,
         state=state,
@@ -110,7 +111,8 @@ def _snapshot(directory: Path, store: CheckpointStore, name: str) -> Snapshot:
             is_durable=True,
         ),
         dead_letters=_dead_letters(directory),
-        disk_free=shutil.disk_usage(directory).free,
+        disk_free=space.free,
+        disk_headroom=space.headroom,
     )
 
 

@@ -168,8 +168,11 @@ def _of_the_checkpoint(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[
 
 def _of_the_disk(now: Snapshot) -> Iterator[Finding]:
     if now.disk_free < _LITTLE_DISK:
-        level = Level.FAILING if now.disk_free == 0 else Level.DEGRADED
+        is_full = now.disk_free == 0 or now.disk_free < now.disk_headroom
+        level = Level.FAILING if is_full else Level.DEGRADED
         cause = f"{now.disk_free:,} bytes are free on the disk of the pipeline's directory."
+        if is_full:
+            cause += f" Nothing is captured while fewer than {now.disk_headroom:,} are."
         yield Finding("disk", level, cause, "Make room; it goes on by itself.", Alarm.DISK_FULL)
     if _is_near(now.outbox.nbytes, now.outbox.quota):
         yield Finding(
@@ -223,8 +226,8 @@ def _of_source(source: SourceView) -> Iterator[Finding]:
         cause = f"It could not be acknowledged for {source.unacknowledged_for:.0f} s: {source.unacknowledged}."
         remedy = "See whether it answers; it keeps its log meanwhile, and is acknowledged by itself once it does."
         yield Finding(name, Level.DEGRADED, cause, remedy, Alarm.SOURCE_UNACKNOWLEDGED)
-    if source.state != "blocked" and _is_near(source.nbytes, source.quota):
-        cause = f"Its inbox has {source.nbytes:,} of {source.quota:,} bytes."
+    if source.state != "blocked" and _is_near(source.waiting_bytes, source.quota):
+        cause = f"{source.waiting_bytes:,} bytes of {source.quota:,} wait in its inbox to be processed."
         remedy = "See why processing does not keep up, or give the inbox more."
         yield Finding(name, Level.DEGRADED, cause, remedy, Alarm.QUOTA_NEAR)
 

@@ -7,7 +7,6 @@ picture stands, with the state of now.
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections import deque
 from contextlib import ExitStack
@@ -25,6 +24,7 @@ from holdfast.control.snapshot import (
     SourceView,
     SparkView,
 )
+from holdfast.disk.space import DiskSpace, disk_space
 from holdfast.log import Fate, InboxReader
 from holdfast.model.clock import utc_now
 from holdfast.model.errors import HoldfastError, NotInLog
@@ -112,6 +112,7 @@ class Observer:
         engine, ground, now = self._engine, self._engine.ground, utc_now()
         status = engine.status()
         newest = ground.outbox.newest()
+        space = disk_space(ground.layout.root) or DiskSpace(0, 0)
         return Snapshot(
             pipeline=status.name,
             state=status.state.value,
@@ -137,7 +138,8 @@ class Observer:
             lanes=tuple(self._lane(lane, now) for lane in status.delivery.lanes.values()),
             checkpoint=self._checkpoint(status.delivery, now),
             dead_letters=_dead_letters(status.dead_letters),
-            disk_free=shutil.disk_usage(ground.layout.root).free,
+            disk_free=space.free,
+            disk_headroom=space.headroom,
         )
 
     def _source(
@@ -161,6 +163,7 @@ class Observer:
             error=capture.error,
             silent=capture.silent,
             is_stalled=capture.is_stalled,
+            waiting_bytes=self._readers[capture.source].nbytes_after(read) if waiting else 0,
             event_lag=_lag(self._passing.newest_captured(capture.source, capture.end), now),
             unacknowledged=known.error,
             unacknowledged_for=_seconds(known.failing_since, now),

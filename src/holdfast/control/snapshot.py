@@ -34,6 +34,8 @@ class SourceView:
     """Seconds for which it has not come back from being read; 0 when nobody waits for it."""
     is_stalled: bool = False
     """Whether that is longer than it says it may take."""
+    waiting_bytes: int = 0
+    """The part of the inbox that is still to be processed; the rest is kept until the room is needed."""
     event_lag: float | None = None
     """Seconds from the newest time of an event in the inbox to now; None when events have no time."""
     unacknowledged: str | None = None
@@ -141,3 +143,5 @@ class Snapshot:
     dead_letters: DeadLettersView
     disk_free: int
     """Bytes that are free on the disk of the pipeline's directory."""
+    disk_headroom: int = 0
+    """Bytes that capture leaves free on that disk; with less, nothing is captured."""

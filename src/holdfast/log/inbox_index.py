@@ -133,6 +133,15 @@ def appended_at(db: sqlite3.Connection, seq: int) -> datetime | None:
     return from_milliseconds(found[1]) if found and found[0] >= seq else None
 
 
+def nbytes_after(db: sqlite3.Connection, seq: int) -> int:
+    """The size of the chunks with events behind this one."""
+    statement = (
+        "SELECT COALESCE(SUM(length), 0) FROM chunks WHERE last_seq > ? AND first_seq >= "
+        "COALESCE((SELECT MAX(first_seq) FROM chunks WHERE first_seq <= ?), 0)"
+    )
+    return int(db.execute(statement, (seq, seq + 1)).fetchone()[0])
+
+
 def spans_between(db: sqlite3.Connection, after: int, upto: int) -> Iterator[Span]:
     """The same chunks as admission sees them, read from the index one by one as they are asked for."""
     for first, last, length, ends in _select(db, "first_seq, last_seq, length, tx_ends", after, upto):

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from holdfast.log import inbox_control as control
 from holdfast.log.cutting import position_of_row, position_of_text
 from holdfast.log.export import write_lines
-from holdfast.log.inbox_index import KIND, appended_at, chunks_between, read_state, spans_between
+from holdfast.log.inbox_index import KIND, appended_at, chunks_between, nbytes_after, read_state, spans_between
 from holdfast.log.opening import open_to_read
 from holdfast.log.ranges import next_end
 from holdfast.log.restoring import as_captured, is_restored
@@ -97,6 +97,11 @@ class InboxReader(Closing):
         """When the event became durable; None when it is not there, or not there any more."""
         with self._index.reading() as db:
             return appended_at(db, seq)
+
+    def nbytes_after(self, seq: int) -> int:
+        """The size of the chunks with events behind this one."""
+        with self._index.reading() as db:
+            return nbytes_after(db, seq)
 
     def event_time_at(self, seq: int) -> datetime | None:
         """The newest time of the events that became durable together with this one, up to it; None without any."""

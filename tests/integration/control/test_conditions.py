@@ -194,7 +194,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     with small_disk(world.root, "96M") as disk, world.watched():
         ballast = Ballast(disk)
         world.source.open_to = 2200
-        world.check_told("disk", "disk-full", cause="0 bytes are free", remedy="Make room")
+        world.check_told("disk", "disk-full", cause="Nothing is captured", remedy="Make room")
         ballast.remove()
         world.check_over("disk-full")
 

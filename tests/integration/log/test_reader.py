@@ -144,3 +144,19 @@ def test_skipped_events_reach_a_reader(inbox: Inbox, reader: InboxReader) -> Non
     inbox.skip([3, 7], reason="no JSON")
     inbox.skip([3], reason="again")
     assert (reader.skipped(0, 5), reader.skipped(3, 9)) == ([3], [7])
+
+
+def test_the_size_of_what_is_still_to_be_read_counts_whole_chunks(tmp_path: Path) -> None:
+    with Inbox.open(tmp_path, name="orders", epoch=1) as inbox, InboxReader.open(tmp_path) as reader:
+        assert reader.nbytes_after(0) == 0
+        for start in (1, 6, 11):
+            inbox.append(events(5, start=start), position=Seq(start + 4))
+        total, chunks = inbox.retained().nbytes, reader.chunks(0, 15)
+        sizes = [chunk.length for chunk in chunks]
+        assert [reader.nbytes_after(seq) for seq in (0, 4, 5, 14, 15)] == [
+            total,
+            total,
+            sizes[1] + sizes[2],
+            sizes[2],
+            0,
+        ]

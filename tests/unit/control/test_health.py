@@ -39,7 +39,7 @@ def test_a_pipeline_that_is_well_is_ready_and_nothing_is_found() -> None:
         (at(0, sources=source(state="blocked")), "source orders", Level.FAILING, False),
         (at(0, sources=source(silent=31.0, is_stalled=True)), "source orders", Level.FAILING, False),
         (at(0, sources=source(silent=29.0)), "source orders", Level.OK, True),
-        (at(0, sources=source(nbytes=900)), "source orders", Level.DEGRADED, True),
+        (at(0, sources=source(nbytes=900, waiting_bytes=900)), "source orders", Level.DEGRADED, True),
         (at(0, sources=source(state="finished")), "source orders", Level.OK, True),
         (at(0, state="paused"), "pipeline", Level.DEGRADED, False),
         (at(0, state="failed", error="why"), "pipeline", Level.DOWN, False),
@@ -50,6 +50,7 @@ def test_a_pipeline_that_is_well_is_ready_and_nothing_is_found() -> None:
         (at(0, dead_letters=dead(800, 800)), "dead letters", Level.DEGRADED, True),
         (at(0, disk_free=0), "disk", Level.FAILING, False),
         (at(0, disk_free=1 << 20), "disk", Level.DEGRADED, True),
+        (at(0, disk_free=1 << 20, disk_headroom=(1 << 20) + 1), "disk", Level.FAILING, False),
         (at(0, spark=SparkView(False, None, 0, 0)), "spark", Level.DEGRADED, False),
         (at(0, spark=SparkView(False, 4, 2, 0)), "spark", Level.FAILING, False),
     ],
@@ -61,7 +62,7 @@ def test_each_trouble_is_told_of_its_component(picture: Snapshot, component: str
 
 
 def test_a_whole_is_as_bad_as_the_worst_of_its_parts() -> None:
-    health = judge([at(0, sources=source(nbytes=900), lanes=lane(state="frozen", error="down"))])
+    health = judge([at(0, sources=source(nbytes=900, waiting_bytes=900), lanes=lane(state="frozen", error="down"))])
     assert health.level is Level.FAILING
     assert [finding.level for finding in health.findings] == [Level.FAILING, Level.DEGRADED]
 
@@ -87,6 +88,13 @@ def test_dead_letters_that_come_ten_times_as_fast_as_before_raise_an_alarm() -> 
     assert Alarm.DEAD_LETTER_RATE in alarms(*surge)
     over = [*surge, *(at(70 + n, dead_letters=dead(170)) for n in range(1, 12))]
     assert Alarm.DEAD_LETTER_RATE not in alarms(*over)
+
+
+def test_an_inbox_full_of_what_was_processed_is_near_no_quota() -> None:
+    """It is kept for as long as nobody needs the room, and says nothing about whether processing keeps up."""
+    assert alarms(at(0, sources=source(nbytes=990))) == set()
+    assert alarms(at(0, sources=source(nbytes=990, waiting=3, waiting_bytes=799))) == set()
+    assert alarms(at(0, sources=source(nbytes=990, waiting=3, waiting_bytes=800))) == {Alarm.QUOTA_NEAR}
 
 
 def test_a_single_dead_letter_is_no_surge() -> None:
