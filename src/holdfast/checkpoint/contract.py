@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from holdfast.checkpoint.difference import Change, difference
 from holdfast.model.closing import Closing
+from holdfast.model.errors import CheckpointDamaged, HoldfastError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,6 +136,24 @@ class TypedKey(Generic[T]):
     codec: Codec[T]
 
 
+def value_of(key: TypedKey[T], payload: bytes) -> T:
+    """The value of a payload; `CheckpointDamaged` when its codec can make nothing of it.
+
+    The bytes are those that were written, but somebody may have written others: a newer version, or an import.
+    """
+    try:
+        return key.codec.decode(payload)
+    except HoldfastError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError) as error:
+        raise CheckpointDamaged(
+            f"The checkpoint {key.name!r} is whole and cannot be understood ({type(error).__name__}: {error}).",
+            kept="It was left as it is, and nothing was started in its place.",
+            remedy="Start the version of Holdfast that wrote it, or roll the key back to an older version.",
+            key=key.name,
+        ) from error
+
+
 class CheckpointStore(Closing):
     """Versioned, fenced storage of small values by key. Safe to share between threads.
 
@@ -204,7 +223,7 @@ class CheckpointStore(Closing):
     def get(self, key: TypedKey[T]) -> T | None:
         """The newest value of a typed key, or None when it is absent."""
         stored = self.get_raw(key.name)
-        return None if stored is None else key.codec.decode(stored.payload)
+        return None if stored is None else value_of(key, stored.payload)
 
     def put(self, key: TypedKey[T], value: T, *, epoch: int) -> int:
         """Write the value of a typed key and return its version."""

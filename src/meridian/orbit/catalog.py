@@ -113,7 +113,7 @@ def _tle(text: str) -> Iterator[Attempt]:
                 yield refusal("There is no second line below it.", first[0], 1, "line")
             first = (number, line) if line.startswith("1 ") else None
             if first is None:
-                name = line.removeprefix("0 ") if is_name(line) else ""
+                name = line.strip().removeprefix("0 ").strip() if is_name(line) else ""
                 if not name:
                     yield refusal("It is neither a name nor a line of an element set.", number, 1, "line")
     if first is not None:

@@ -77,7 +77,7 @@ def parse_tle(first: str, second: str, name: str = "", *, line: int = 1) -> Elem
     return Elements(
         norad=parse_alpha5(one["norad"]),
         designator=_long_designator(one["designator"]),
-        name=name.rstrip(),
+        name=name.strip(),
         epoch_ns=_epoch(one["epoch year"], one["epoch day"], line),
         inclination_deg=_decimal(two, "inclination_deg", line + 1),
         raan_deg=_decimal(two, "raan_deg", line + 1),

@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from holdfast.checkpoint.contract import Version
-from holdfast.model.errors import UnknownFormat
+from holdfast.model.errors import CheckpointDamaged, UnknownFormat
 
 FORMAT = 1
 RESERVED = "holdfast:replica"
@@ -125,12 +125,19 @@ def encode(manifest: Manifest) -> bytes:
 
 
 def decode(payload: bytes) -> Manifest:
-    """The manifest again; `UnknownFormat` when a newer version wrote it."""
-    document = json.loads(payload)
-    if document["format"] != FORMAT:
-        raise UnknownFormat(
-            f"The manifest of the remote tier has format {document['format']}; this version reads format {FORMAT}.",
-            remedy="Use the version of Holdfast that wrote it, or a newer one.",
-        )
-    entries = {key: Entry(*numbers) for key, numbers in document["entries"].items()}
-    return Manifest(document["epoch"], document["cut"], entries)
+    """The manifest again; `UnknownFormat` when a newer version wrote it, `CheckpointDamaged` when it is none."""
+    try:
+        document = json.loads(payload)
+        if document["format"] == FORMAT:
+            entries = {key: Entry(*numbers) for key, numbers in document["entries"].items()}
+            return Manifest(document["epoch"], document["cut"], entries)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise CheckpointDamaged(
+            f"The manifest of the remote tier cannot be read ({type(error).__name__}: {error}).",
+            kept="What lies in the remote tier was left as it is.",
+            remedy="Go back to an older version of the manifest, or let replication start with an empty remote tier.",
+        ) from error
+    raise UnknownFormat(
+        f"The manifest of the remote tier has format {document['format']}; this version reads format {FORMAT}.",
+        remedy="Use the version of Holdfast that wrote it, or a newer one.",
+    )

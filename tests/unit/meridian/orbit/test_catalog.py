@@ -21,7 +21,7 @@ def places(file: CatalogFile) -> list[tuple[int, str]]:
     return [(refusal.line, refusal.field) for refusal in file.refusals]
 
 
-@pytest.mark.parametrize("name", ["ISS", "0 ISS", "ISS                     "])
+@pytest.mark.parametrize("name", ["ISS", "0 ISS", "ISS                     ", " " * 1000 + "ISS"])
 def test_a_name_stands_above_with_or_without_its_number(name: str) -> None:
     assert read_catalog(f"{name}\r\n{FIRST}\r\n{SECOND}\r\n") == CatalogFile(CatalogForm.TLE, (ISS,), (), {})
 
