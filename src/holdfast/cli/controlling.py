@@ -9,6 +9,7 @@ import click
 
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.exits import ExitCode
+from holdfast.cli.output import results_width
 from holdfast.cli.showing import record_text, status_text
 from holdfast.control.client import ask
 from holdfast.control.place import Place, find
@@ -53,7 +54,7 @@ def status(out: Output, pipeline: Path) -> ExitCode:
     when no process runs it; then what its files say is told.
     """
     answer = status_of_place(find(pipeline))
-    out.result(answer, status_text(answer))
+    out.result(answer, status_text(answer, results_width()))
     return code_of(answer)
 
 

@@ -1,4 +1,4 @@
-"""A pipeline drawn with characters: sources on the left, Spark and the outbox in the middle, sinks on the right."""
+"""A pipeline drawn with characters: sources, then Spark and the outbox, then sinks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from holdfast.control.values import Answer
 
 
-def drawn(status: Answer) -> str:
-    """The picture."""
+def drawn(status: Answer, width: int | None = None) -> str:
+    """The picture: from left to right, or from top to bottom where that is too wide."""
     seen, health = status["snapshot"], status["health"]
 
     def box(title: str, component: str, *lines: str) -> list[str]:
@@ -50,15 +50,25 @@ def drawn(status: Answer) -> str:
         )
         for lane in seen["lanes"]
     ]
+    head = f"{seen['pipeline']}: {seen['state']}"
     left, right = _stacked(sources), _stacked(lanes)
+    beside = _beside(left, middle, right)
+    if width is None or max(map(_width, beside), default=0) <= width:
+        return "\n".join([head, *beside])
+    return "\n".join([head, *left, *_DOWN, *middle, *_DOWN, *right])
+
+
+_DOWN = ["  │", "  ▼"]
+
+
+def _beside(left: Sequence[str], middle: Sequence[str], right: Sequence[str]) -> list[str]:
     height = max(len(left), len(middle), len(right))
     rows = zip(_centred(left, height), _centred(middle, height), _centred(right, height), strict=True)
     arrows = height // 2
-    lines = [
+    return [
         f"{a}{'──▶' if number == arrows else '   '}{b}{'──▶' if number == arrows else '   '}{c}".rstrip()
         for number, (a, b, c) in enumerate(rows)
     ]
-    return "\n".join([f"{seen['pipeline']}: {seen['state']}", *lines])
 
 
 def _lag(lane: Answer) -> str:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import textwrap
 import threading
 import time
 from contextlib import suppress
@@ -20,7 +22,7 @@ import click
 from holdfast.control.values import plain, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from holdfast.model.errors import HoldfastError
 
@@ -122,17 +124,52 @@ def styled(text: str, color: str) -> str:
     return click.style(text, fg=color)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Columns under a head: text to the left, numbers to the right."""
+def results_width() -> int | None:
+    """Columns of the terminal that results are written to; None where lines may be as long as they are."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], width: int | None = None) -> str:
+    """Columns under a head: text to the left, numbers to the right.
+
+    Where they do not fit side by side, the rest follows below, with the first column again.
+    """
     body = [[_cell(cell) for cell in row] for row in rows]
     right = [bool(body) and all(_is_number(row[column]) for row in body) for column in range(len(head))]
     widths = [max(len(click.unstyle(row[column])) for row in [list(head), *body]) for column in range(len(head))]
-    lines = []
-    for row in [list(head), *body]:
-        shapes = zip(row, widths, right, strict=True)
-        cells = [_padded(cell, width, to_the_right) for cell, width, to_the_right in shapes]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    tables = []
+    for columns in _fitting(widths, width):
+        lines = []
+        for row in [list(head), *body]:
+            cells = [_padded(row[column], widths[column], right[column]) for column in columns]
+            lines.append("  ".join(cells).rstrip())
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables)
+
+
+def wrapped(text: str, width: int | None, indent: str = "  ") -> str:
+    """Prose with an indent, on as many lines as it takes; a word that is too long, as a path may be, stays whole."""
+    if width is None:
+        return f"{indent}{text}"
+    lines = textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines) or indent
+
+
+def _fitting(widths: Sequence[int], most: int | None) -> Iterator[list[int]]:
+    """The columns of one table after another, each within so many characters if two columns are."""
+    columns = [0]
+    for column in range(1, len(widths)):
+        if most is not None and len(columns) > 1 and _side_by_side(widths, [*columns, column]) > most:
+            yield columns
+            columns = [0]
+        columns.append(column)
+    yield columns
+
+
+def _side_by_side(widths: Sequence[int], columns: Sequence[int]) -> int:
+    return sum(widths[column] + 2 for column in columns) - 2
 
 
 def _cell(cell: object) -> str:

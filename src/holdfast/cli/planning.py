@@ -10,6 +10,7 @@ import click
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.drawing import drawn
 from holdfast.cli.exits import ExitCode
+from holdfast.cli.output import results_width
 
 if TYPE_CHECKING:
     from holdfast.cli.output import Output
@@ -50,7 +51,7 @@ def graph(out: Output, pipeline: Path) -> None:
     from holdfast.control.place import find
 
     status = status_of_place(find(pipeline))
-    out.result(_edges(status), drawn(status))
+    out.result(_edges(status), drawn(status, results_width()))
 
 
 def _edges(status: dict[str, object]) -> dict[str, object]:

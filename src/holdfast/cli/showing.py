@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.cli.output import styled, table
+from holdfast.cli.output import styled, table, wrapped
 
 if TYPE_CHECKING:
     from holdfast.control.alarms import AlarmChange
     from holdfast.control.status import Status
     from holdfast.control.values import Answer
 
+_LONGEST_POSITION = 40
 COLORS = {"ok": "green", "degraded": "yellow", "failing": "red", "down": "red"}
 
 
@@ -64,8 +65,8 @@ def record_text(name: str, record: object) -> str:
     return f"{name} has stopped ({value['reason']}).{tail}"
 
 
-def status_text(status: Answer) -> str:
-    """A whole status."""
+def status_text(status: Answer, width: int | None = None) -> str:
+    """A whole status, within so many columns where there is a terminal."""
     seen, health, rates = status["snapshot"], status["health"], status["rates"]
     level = health["level"]
     process = f", process {seen['pid']}" if seen["pid"] else ""
@@ -90,10 +91,11 @@ def status_text(status: Answer) -> str:
                     source["waiting"],
                     seconds(source["age"]),
                     _lag(source["event_lag"]),
-                    source["position"],
+                    _shortened(source["position"]),
                 )
                 for source in seen["sources"]
             ],
+            width,
         ),
         "",
         table(
@@ -126,19 +128,20 @@ def status_text(status: Answer) -> str:
                 )
                 for lane in seen["lanes"]
             ],
+            width,
         ),
     ]
-    return "\n".join([*parts, *findings_lines(health)])
+    return "\n".join([*parts, *findings_lines(health, width)])
 
 
-def findings_lines(health: Answer) -> list[str]:
+def findings_lines(health: Answer, width: int | None = None) -> list[str]:
     """What is not well, why, and what to do."""
     lines = [""] if health["findings"] else []
     for finding in health["findings"]:
         alarm = f" [{finding['alarm']}]" if finding["alarm"] else ""
         lines.append(f"{styled(finding['level'], COLORS[finding['level']])}: {finding['component']}{alarm}")
-        lines.append(f"  {_first(finding['cause'])}")
-        lines.append(f"  {finding['remedy']}")
+        lines.append(wrapped(_first(finding["cause"]), width))
+        lines.append(wrapped(finding["remedy"], width))
     return lines
 
 
@@ -149,6 +152,13 @@ def seconds(value: float) -> str:
     if value < 120:
         return f"{value:.1f}s"
     return f"{value / 60:.0f}min" if value < 7200 else f"{value / 3600:.1f}h"
+
+
+def _shortened(position: str | None) -> str | None:
+    """A position for people: that of many files has thousands of characters, and `--output json` has them all."""
+    if position is None or len(position) <= _LONGEST_POSITION:
+        return position
+    return f"{position[: _LONGEST_POSITION - 1]}…"
 
 
 def _lag(value: float | None) -> str | None:

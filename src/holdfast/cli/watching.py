@@ -14,7 +14,7 @@ import click
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.controlling import status_of_place
 from holdfast.cli.interrupts import KeyboardInterrupts
-from holdfast.cli.output import Form
+from holdfast.cli.output import Form, results_width
 from holdfast.cli.showing import status_text
 from holdfast.control.client import ask
 from holdfast.control.place import find
@@ -42,7 +42,7 @@ def top(out: Output, pipeline: Path, every: float, times: int | None) -> None:
             if count:
                 time.sleep(every)
             status = status_of_place(place)
-            out.result(status, (_CLEAR if is_live else "") + status_text(status))
+            out.result(status, (_CLEAR if is_live else "") + status_text(status, results_width()))
             count += 1
 
 
