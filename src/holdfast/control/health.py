@@ -72,6 +72,8 @@ _SURGE = 10
 _QUIET_RATE = 0.1
 """Dead letters a second below which a rate is no surge, whatever it was before."""
 _STALLED_AFTER = 30.0
+_OFTEN_LOST = 3
+"""Losses of Spark's processes within ten minutes that somebody should look at."""
 _NEAR = 0.8
 _LITTLE_DISK = 64 << 20
 
@@ -135,10 +137,20 @@ def _of_the_pipeline(now: Snapshot) -> Iterator[Finding]:
 def _of_spark(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[Finding]:
     if not now.spark.active:
         if now.spark.restarts:
-            yield Finding("spark", Level.FAILING, "The query has failed and is started again.", "See the log for why.")
+            cause = f"The query ended and is started again: {now.spark.last_failure}"
+            yield Finding(
+                "spark", Level.FAILING, cause, "Wait; capture and sinks go on. What Spark printed is in its log."
+            )
         else:
             yield Finding("spark", Level.DEGRADED, "Spark is not up yet.", "Wait; capture and sinks work already.")
         return
+    if now.spark.lost_lately >= _OFTEN_LOST:
+        cause = (
+            f"Spark's processes were lost {now.spark.lost_lately} times in ten minutes, last: {now.spark.last_failure}"
+        )
+        yield Finding(
+            "spark", Level.DEGRADED, cause, "Look for the out-of-memory killer in `dmesg`; give it more memory."
+        )
     since = _seconds_unchanged(pictures, lambda picture: picture.outbox.newest)
     is_held = now.state == "paused" or _is_near(now.outbox.nbytes, now.outbox.quota, share=1.0)
     oldest = max((source.age for source in now.sources), default=0.0)

@@ -128,6 +128,8 @@ class Observer:
                 replays=len(status.spark.replays),
                 starts=status.spark.starts,
                 timing=status.spark.timing,
+                last_failure=status.spark.last_failure,
+                lost_lately=status.spark.lost_lately,
             ),
             outbox=OutboxView(
                 status.delivery.newest,

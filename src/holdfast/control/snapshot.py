@@ -56,6 +56,10 @@ class SparkView:
     """How often it was started by this process, by where it began: `fresh`, or from its `local` checkpoint."""
     timing: Timing = field(default_factory=Timing)
     """What its batches took in this process."""
+    last_failure: str | None = None
+    """Why it was last started again by this process."""
+    lost_lately: int = 0
+    """How often its JVM or a Python worker was lost within the last ten minutes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,9 @@ HoldfastError
 │   ├── LifecycleRefused         HF-806
 │   ├── RestartsExhausted        HF-807
 │   ├── SparkUnavailable         HF-808
-│   └── SinkDetached             HF-809
+│   ├── SinkDetached             HF-809
+│   ├── SparkDied                HF-810
+│   └── StepRefused              HF-811
 ├── FlowError
 │   ├── InvalidFlowPolicy        HF-851
 │   ├── InvalidGraph             HF-852
@@ -685,6 +687,18 @@ class SinkDetached(RunError):
     """Raised when a sink that was detached is declared as required: it misses what went by meanwhile."""
 
     code = "HF-809"
+
+
+class SparkDied(RunError):
+    """Raised when Spark's JVM, or a Python worker of it, was killed or ended by itself; it is started again."""
+
+    code = "HF-810"
+
+
+class StepRefused(RunError):
+    """Raised when Spark refuses a step before any data is read: a column, function or table that does not exist."""
+
+    code = "HF-811"
 
 
 class FlowError(HoldfastError):

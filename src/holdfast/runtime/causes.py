@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from holdfast.model.errors import HoldfastError
 from holdfast.process.blame import chain_of, is_a_rows_number, is_of_the_machine
 
 if TYPE_CHECKING:
@@ -39,6 +40,16 @@ _NO_DISK = re.compile(
     re.MULTILINE,
 )
 """A line of a worker's traceback or of the JVM's; text that an event brought along stands further behind."""
+_LOST_WORKER = re.compile(
+    r"SparkException: Python (worker exited unexpectedly|daemon unexpectedly exited|worker failed to connect back)"
+    r"|^(Caused by: |: )?java\.(io\.EOFException|net\.SocketException\b.*|io\.IOException: (Stream closed|Broken pipe))\n"
+    r"(\tat java\..*\n)*\tat org\.apache\.spark\.(api\.python|sql\.execution\.[\w.]*python)\.",
+    re.MULTILINE,
+)
+"""Spark says so, or could not read from or write to a Python process."""
+_TRACEBACK = "Traceback (most recent call last)"
+_SAYS_NOTHING = re.compile(r"^null$|^An error occurred while calling |^=== ")
+_LONGEST_REASON = 500
 _NUMBER = re.compile(r"^\[Errno (-?\d+)\]")
 _OF_THE_MACHINE = re.compile(
     r"(^|\.)(\w*MemoryError|ImportError|ModuleNotFoundError|Connection\w*Error|BrokenPipeError|TimeoutError|timeout|"
@@ -53,9 +64,46 @@ def is_no_fault_of_data(error: BaseException) -> bool:
     return any(_is_of_the_machine(each) for each in chain_of(error))
 
 
+def is_of_a_lost_jvm(error: BaseException) -> bool:
+    """Whether the JVM did not answer: it has ended, or is about to."""
+    return any(
+        isinstance(each, ConnectionError | EOFError)
+        or (type(each).__module__.startswith("py4j") and not hasattr(each, "java_exception"))
+        for each in chain_of(error)
+    )
+
+
+def is_of_a_lost_worker(error: BaseException) -> bool:
+    """Whether a Python process of Spark was killed, or ended by itself. One that raised an error was not."""
+    text = text_of(error)
+    return _TRACEBACK not in text and _LOST_WORKER.search(text) is not None
+
+
+def reason_of(error: BaseException) -> str:
+    """An error in a line or two: without the stack of a JVM or a worker, and without what to do about it."""
+    if isinstance(error, HoldfastError):
+        return error.what
+    lines = [line.strip() for line in text_of(error).splitlines()]
+    first = next((line.removeprefix(": ") for line in lines if line and not _SAYS_NOTHING.match(line)), "")
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    last = [line for line in lines if _RAISED.match(line)][-1:] or causes[-1:]
+    told = [first, *(line for line in last if line not in first)]
+    return f"{type(error).__name__}: {' … '.join(told)}"[:_LONGEST_REASON]
+
+
+def text_of(error: BaseException) -> str:
+    """What an error says, with the stacks of what caused it in the JVM, which may be gone by now."""
+    texts = [str(getattr(error, "_desc", None) or error)]
+    cause = getattr(error, "_cause", None)
+    while cause is not None:
+        texts.append(str(getattr(cause, "_stackTrace", "")))
+        cause = getattr(cause, "_cause", None)
+    return "\n".join(texts)
+
+
 def is_for_want_of_disk(error: BaseException) -> bool:
     """Whether a task of Spark, or Spark itself, could not write for want of a disk: that passes when it has room."""
-    return _NO_DISK.search(str(error)) is not None
+    return _NO_DISK.search(text_of(error)) is not None
 
 
 def _is_of_the_machine(error: BaseException) -> bool:
@@ -66,7 +114,7 @@ def _is_of_the_machine(error: BaseException) -> bool:
     if _DATA_CONDITIONS.match(_condition(error) or ""):
         return False
     causes = list(_causes(error))
-    text = str(error)
+    text = text_of(error)
     if any(_MACHINE_CLASSES.match(name) for name, _ in causes) or _MACHINE_WORDS.search(text):
         return True
     return any(_is_raised_by_the_machine(line) for line in text.splitlines())

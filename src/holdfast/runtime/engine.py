@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from holdfast.capture import capture_of
@@ -21,6 +21,7 @@ from holdfast.flow.exits import Exit
 from holdfast.model.errors import HoldfastError
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.runtime.acknowledging import SourceAcknowledger
+from holdfast.runtime.causes import reason_of
 from holdfast.runtime.course import Course
 from holdfast.runtime.ground import Accept, Ground
 from holdfast.runtime.keeper import Keeper
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("holdfast")
 
 _TICK = 0.05
+_LATELY = timedelta(minutes=10)
 _ACKNOWLEDGING = 5.0
 """Seconds that a stop waits for sources that are being acknowledged."""
 
@@ -97,7 +99,7 @@ class Engine:
             self.delivery.start()
         except BaseException as error:
             try:
-                self.ground.note_end(Exit.ERRORED, str(error)[:500])
+                self.ground.note_end(Exit.ERRORED, reason_of(error))
             except HoldfastError as trouble:
                 log.warning("how the run ended cannot be written down: %s", trouble)
             finally:
@@ -223,6 +225,8 @@ class Engine:
                 isolating=self._supervisor.isolating,
                 starts=dict(self._supervisor.starts),
                 timing=self._supervisor.timing,
+                last_failure=self._supervisor.last_failure,
+                lost_lately=self._supervisor.losses_within(_LATELY),
             ),
             delivery=self.delivery.status(),
             dead_letters=self.ground.dead_letters.status(),
@@ -297,7 +301,7 @@ class Engine:
                 self._keeper.sync_spark()
                 self.ground.note_end(Exit.OK, manner)
             elif self._course.state is not State.FENCED:
-                self.ground.note_end(Exit.ERRORED, str(self._course.error)[:500])
+                self.ground.note_end(Exit.ERRORED, reason_of(self._course.error))
         except (HoldfastError, OSError) as trouble:
             log.warning("how the run ended cannot be written down: %s", trouble)
         finally:

@@ -7,8 +7,10 @@ One JVM serves every pipeline of a process.
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
 import threading
@@ -17,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.model.errors import SparkUnavailable
+from holdfast.model.errors import SparkDied, SparkUnavailable
 from holdfast.runtime import workers
+from holdfast.runtime.forgetting import forget
 from holdfast.runtime.processes import ProcessId
 from holdfast.runtime.spark_log import SparkLog
 
@@ -41,6 +44,19 @@ class Jvm:
     output: SparkLog
     gateway: JavaGateway
 
+    @property
+    def is_dead(self) -> bool:
+        """Whether the process has ended."""
+        return self.process.poll() is not None
+
+    def death(self, *, within: float = 0.0) -> SparkDied | None:
+        """How the process ended; None when it still runs after so many seconds."""
+        try:
+            code = self.process.wait(within)
+        except subprocess.TimeoutExpired:
+            return None
+        return _died(code, self.output)
+
 
 _running: Jvm | None = None
 """PySpark has one JVM in a process, and keeps it in a class variable; so this is one too."""
@@ -51,6 +67,11 @@ def ensure_running(conf: Mapping[str, str], log: Path | None) -> None:
     global _running
     from pyspark import SparkContext
 
+    if _running is not None and _running.is_dead:
+        forget(_running.gateway)
+        assert _running.process.stdin is not None
+        _running.process.stdin.close()
+        _running = None
     if SparkContext._gateway is not None or _PORT in os.environ:  # noqa: SLF001 (there is no other way to ask)
         return
     output = SparkLog(log)
@@ -60,6 +81,11 @@ def ensure_running(conf: Mapping[str, str], log: Path | None) -> None:
     finally:
         output.close()
     SparkContext._ensure_initialized(gateway=_running.gateway)  # noqa: SLF001
+
+
+def running() -> Jvm | None:
+    """The JVM of this process; None when there is none, or when somebody else started it."""
+    return _running
 
 
 def helper_processes() -> tuple[ProcessId, ...]:
@@ -74,8 +100,8 @@ def _started(conf: Mapping[str, str], output: SparkLog) -> Jvm:
         process = _launched(conf, output, address)
         workers.end_with_us(process.pid)
         while not address.exists():
-            if process.poll() is not None and not address.exists():
-                raise _unavailable(process, output)
+            if (code := process.poll()) is not None and not address.exists():
+                raise _died(code, output) if code < 0 else _unavailable(code, output)
             time.sleep(_TICK)
         return Jvm(process, output, _connected(process, address))
 
@@ -114,14 +140,32 @@ def _connected(process: subprocess.Popen[bytes], address: Path) -> JavaGateway:
         for name in told:
             del os.environ[name]
     gateway.proc = process
+    logging.getLogger().addFilter(_is_not_of_py4j)
     return gateway
 
 
-def _unavailable(process: subprocess.Popen[bytes], output: SparkLog) -> SparkUnavailable:
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Py4J logs on the root logger, with a stack, what a dead JVM does not answer; whoever asked reports that."""
+    return Path(record.pathname).parent.name != "py4j"
+
+
+def _died(code: int, output: SparkLog) -> SparkDied:
+    """What is known of a JVM that has ended; a negative code is the signal that ended it."""
+    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    out_of_memory = any("OutOfMemoryError" in line for line in output.newest)
+    return SparkDied(
+        f"Spark's JVM {how}{', out of memory' if out_of_memory else ''}.",
+        kept="Capture and delivery go on without it; nothing is lost.",
+        remedy="It is started again by itself. If this repeats, look for the kernel's out-of-memory killer in `dmesg`, "
+        "and lower `batch.max_events` or set `spark.driver.memory`.",
+    )
+
+
+def _unavailable(code: int, output: SparkLog) -> SparkUnavailable:
     output.wait_closed(_LAST_WORDS)
     said = next((line for line in reversed(output.newest) if line.strip()), "it printed nothing")
     return SparkUnavailable(
-        f"Spark's JVM ended while it started, with exit code {process.returncode}: {said}",
+        f"Spark's JVM ended while it started, with exit code {code}: {said}",
         kept="Capture and delivery go on without it; nothing is lost.",
         remedy="Check JAVA_HOME (Java 17 or 21)" + (f", and read {output.path}." if output.path else "."),
     )

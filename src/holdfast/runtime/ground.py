@@ -6,6 +6,7 @@ Spark that does not fit the outbox. Each is explained; nothing is started afresh
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import Enum
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from holdfast.model.steps import StepHook
     from holdfast.runtime.plan import Plan
 
+
+log = logging.getLogger("holdfast")
 
 _BATCHES_KEPT_FOR_SINKS = 100
 """How many batches at most stay in the outbox although every sink has them: as many as Spark keeps in its books."""
@@ -68,6 +71,8 @@ class Ground:
     hook: StepHook
     ownership: Ownership
     checkpoint: SparkCheckpoint = field(init=False)
+    began: datetime = field(init=False)
+    """When this process started the pipeline."""
 
     @classmethod
     def open(cls, plan: Plan, *, takeover: Takeover, accept: Accept, hook: StepHook) -> Ground:
@@ -106,7 +111,7 @@ class Ground:
             ground = cls(plan, layout, store, epoch, inboxes, outbox, dead_letters, readers, opened, hook, ownership)
             ground.settle_generation(accept)
             ground.continuation()
-            _note_begin(store, epoch, plan)
+            ground.began = _note_begin(store, epoch, plan)
             ground.opened = opened.pop_all()
         return ground
 
@@ -182,11 +187,13 @@ class Ground:
         )
 
 
-def _note_begin(store: CheckpointStore, epoch: int, plan: Plan) -> None:
-    now = utc_now()
-    history = (store.get(HISTORY) or History()).begun(now)
-    history.check(plan.restarts, now)
-    store.put(HISTORY, history, epoch=epoch)
+def _note_begin(store: CheckpointStore, epoch: int, plan: Plan) -> datetime:
+    """Write down that the pipeline is started; when that was. Whoever starts it is told of failures, never refused."""
+    now, before = utc_now(), store.get(HISTORY) or History()
+    if (failures := before.failed_lately(plan.restarts, now)) is not None:
+        log.warning("pipeline %s is started again with a new budget; %s", plan.name, failures)
+    store.put(HISTORY, before.begun(now), epoch=epoch)
+    return now
 
 
 def _inbox(source: Input, plan: Plan, layout: Layout, known: Logs, epoch: int, hook: StepHook) -> Inbox:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from holdfast.log.values import Range
 from holdfast.process.guarding import FailedRow, told
-from holdfast.runtime.causes import is_no_fault_of_data
+from holdfast.runtime.causes import is_no_fault_of_data, reason_of
 from holdfast.runtime.isolation import Isolating, NotTheData, Search, size, without
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Isolator:
             show=self._show,
         )
         ranges, skipped = self._ranges(plan)
-        log.warning("batch %s failed (%s: %s), its rows are probed", plan.batch_id, type(failure).__name__, failure)
+        log.warning("batch %s failed, its rows are probed: %s", plan.batch_id, reason_of(failure))
         try:
             found = search.run(ranges, before=skipped)
         except NotTheData as reason:
@@ -105,7 +105,7 @@ class Isolator:
             processor.probe(work, by_uuid)
         except Exception as error:
             if is_no_fault_of_data(error):
-                raise NotTheData(f"a probe failed with {type(error).__name__}: {error}") from error
+                raise NotTheData(f"a probe failed with {reason_of(error)}") from error
             return error
         return None
 

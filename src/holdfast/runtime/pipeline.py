@@ -26,6 +26,7 @@ from holdfast.deliver import SinkSpec
 from holdfast.model.errors import LifecycleRefused, PipelineFailed
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.runtime.engine import Engine
+from holdfast.runtime.gateway import running
 from holdfast.runtime.ground import Accept
 from holdfast.runtime.layout import Layout
 from holdfast.runtime.lifecycle import State
@@ -287,7 +288,9 @@ def _in_spark(plan: Plan, hook: StepHook) -> Callable[[], Processor]:
 
     def brought_up() -> Processor:
         session = spark_session(plan.spark, log=Layout(plan.directory.absolute()).spark_log)  # as long as the JVM takes
-        return SparkProcessor(lambda: session, plan.steps, schemas=typed, output_mode=plan.output_mode, hook=hook)
+        return SparkProcessor(
+            lambda: session, plan.steps, jvm=running(), schemas=typed, output_mode=plan.output_mode, hook=hook
+        )
 
     return brought_up
 

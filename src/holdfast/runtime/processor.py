@@ -6,12 +6,14 @@ import json
 import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from holdfast.log.datasource import SOURCE_NAME, Reading
+from holdfast.model.errors import HoldfastError, SparkDied
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.process.steps import Step, applied
+from holdfast.runtime.causes import is_of_a_lost_jvm, is_of_a_lost_worker
 from holdfast.runtime.evaluation import PartWriter, Reported, evaluated, warm_up
 from holdfast.runtime.publisher import Evaluation, Keep, Publisher
 from holdfast.runtime.timing import BatchTime
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
 
     from holdfast.log.values import Range
     from holdfast.process.guarding import FailedRow
+    from holdfast.runtime.gateway import Jvm
 
 log = logging.getLogger("holdfast")
+_TO_BE_REAPED = 5.0
+"""Seconds within which the end of a process is known whose sockets are closed."""
 T = TypeVar("T")
 
 
@@ -75,11 +80,15 @@ class SparkProcessor:
         session: Callable[[], SparkSession],
         steps: Sequence[Step],
         *,
+        jvm: Jvm | None = None,
         schemas: Mapping[str, str] | None = None,
         output_mode: str = "append",
         hook: StepHook = no_hook,
     ) -> None:
         self._session = session
+        self._jvm = jvm
+        self._in_callback = Lock()
+        """Held while a batch is run here, also when the JVM that asked for it is gone."""
         self._steps = tuple(steps)
         self._schemas = dict(schemas or {})
         self._output_mode = output_mode
@@ -91,6 +100,12 @@ class SparkProcessor:
 
     def start(self, work: Work, publisher: Callable[[str, bool], Publisher]) -> None:
         """Start the query. It goes on from its checkpoint, or from the start of the reading."""
+        try:
+            self._start(work, publisher)
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def _start(self, work: Work, publisher: Callable[[str, bool], Publisher]) -> None:
         session = self._session()
         Thread(target=_warm_up, args=(session,), name=f"warm-up-{work.pipeline}", daemon=True).start()
         reported = Reported(session)
@@ -100,13 +115,14 @@ class SparkProcessor:
         bound: list[Publisher] = []
 
         def run_batch(batch: DataFrame, batch_id: int) -> None:
-            if not bound:
-                bound.append(publisher(query_id_of(work.checkpoint), stateful))
-            try:
-                bound[0].run(batch_id, lambda keep: self._evaluate(batch, batch_id, work, keep, reported))
-            except BaseException as error:
-                self._callback_error = error
-                raise
+            with self._in_callback:
+                try:
+                    if not bound:
+                        bound.append(publisher(query_id_of(work.checkpoint), stateful))
+                    bound[0].run(batch_id, lambda keep: self._evaluate(batch, batch_id, work, keep, reported))
+                except BaseException as error:
+                    self._callback_error = error
+                    raise
 
         self._query = (
             frame.writeStream.queryName(work.pipeline)
@@ -135,15 +151,42 @@ class SparkProcessor:
         return self._query is None or _asked(lambda query: not query.status["isTriggerActive"], self._query, gone=True)
 
     def failure(self) -> BaseException | None:
-        """Our own error if a batch ended with one, else Spark's."""
-        if self._callback_error is not None:
-            return self._callback_error
-        return None if self._query is None else self._query.exception()
+        """Our own error if a batch ended with one, that the JVM has died if it has, else Spark's."""
+        with self._in_callback:
+            error = self._callback_error
+        try:
+            error = error or (None if self._query is None else self._query.exception())
+        except Exception as unanswered:
+            error = unanswered
+        return None if error is None else self._explained(error)
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """The death of the JVM or of a worker when that is behind an error, else the error itself."""
+        if isinstance(error, HoldfastError):
+            return error
+        died = self._death_behind(error)
+        if died is None:
+            return error
+        died.__cause__ = error
+        return died
+
+    def _death_behind(self, error: BaseException) -> SparkDied | None:
+        died = self._jvm and self._jvm.death(within=_TO_BE_REAPED if is_of_a_lost_jvm(error) else 0.0)
+        if died is not None or not is_of_a_lost_worker(error):
+            return died
+        return SparkDied(
+            "A Python worker of Spark was killed, or ended by itself.",
+            kept="Capture and delivery go on without it; nothing is lost.",
+            remedy="It is started again by itself. If this repeats, look for the kernel's out-of-memory killer in "
+            "`dmesg`, and for a step that crashes its interpreter.",
+        )
 
     def stop(self) -> None:
-        """Stop the query after the batch that runs."""
+        """Stop the query after the batch that runs; one whose JVM is gone has stopped."""
         if self._query is not None:
-            self._query.stop()
+            _asked(lambda query: query.stop(), self._query, gone=None)
+            with self._in_callback:
+                """A batch that the JVM asked for before it died has come to its end here too."""
 
     def probe(self, work: Work, ranges: Sequence[Range]) -> None:
         """Run the steps as a plain query, up to the first that only a stream can take.

@@ -1,14 +1,14 @@
-"""How often a pipeline may crash before it is left alone. Pure; the history is kept in the checkpoint store.
+"""How often a query may fail before its pipeline is left alone. Pure; the history is kept in the checkpoint store.
 
-Every run writes that it began and how it ended. A run without an end was ended from outside, so a crash loop uses the
-budget up also when each crash takes the whole process with it.
+Every run writes that it began and how it ended. A run without an end was ended from outside: it is on record, and is no
+failure of the pipeline.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from holdfast.flow.exits import Budget, Exit
 from holdfast.model.errors import RestartsExhausted, UnknownFormat
@@ -35,25 +35,54 @@ class History:
         past = tuple(run if run.exit else replace(run, exit=Exit.ABORTED) for run in self.runs)
         return History((*past, Run(now))[-100:])
 
-    def failed(self, now: datetime, exit_: Exit, reason: str) -> History:
-        """The history once something within the run failed and is to be started again."""
-        return History((*self.runs[:-1], replace(self.runs[-1], exit=exit_, reason=reason), Run(now))[-100:])
-
     def ended(self, exit_: Exit, reason: str = "") -> History:
-        """The history once the run has ended."""
+        """The history once the run has ended. One whose end is known keeps it."""
+        if self.runs and self.runs[-1].exit is not None:
+            return self
         return History((*self.runs[:-1], replace(self.runs[-1], exit=exit_, reason=reason)))
 
-    def check(self, budget: Budget, now: datetime) -> None:
-        """`RestartsExhausted` when too many runs failed lately."""
-        lately = [run for run in self.runs if run.exit not in (None, Exit.OK) and now - run.began <= budget.within]
+    def check(self, budget: Budget, now: datetime, *, since: datetime) -> None:
+        """`RestartsExhausted` when the pipeline failed too often since it was started.
+
+        Every start begins with a whole budget: whoever starts a pipeline may have mended it. A run that was ended from
+        outside counts for nothing.
+        """
+        lately = [run for run in self._failures(budget, now) if run.began >= since]
         if budget.is_exceeded_by(len(lately)):
-            last = lately[-1]
             raise RestartsExhausted(
-                f"{len(lately)} runs failed within {budget.within}, the last one {last.exit and last.exit.value}"
-                f"{f': {last.reason}' if last.reason else ''}.",
+                f"The query failed {len(lately)} times within {_told(budget.within)}, the last time with: "
+                f"{lately[-1].reason or lately[-1].exit}",
                 kept="Everything captured is in the inbox, and every sink stands where its cursor says.",
-                remedy="Find the cause, then start with a larger budget, or wait until the failures are old.",
+                remedy="Mend the cause and start the pipeline again; that gives it a new budget.",
             )
+
+    def failed_lately(self, budget: Budget, now: datetime) -> str | None:
+        """What somebody who starts the pipeline is told of earlier failures; None when there were none."""
+        lately = self._failures(budget, now)
+        if not lately:
+            return None
+        times = "once" if len(lately) == 1 else f"{len(lately)} times"
+        return f"it failed {times} within the last {_told(budget.within)}, the last time with: {lately[-1].reason}"
+
+    def _failures(self, budget: Budget, now: datetime) -> list[Run]:
+        return [run for run in self.runs if run.exit in _FAILURES and now - run.began <= budget.within]
+
+
+_FAILURES = (Exit.ERRORED, Exit.CRASHED)
+"""What a pipeline does by itself; to be killed is no failure of it."""
+
+
+def _told(stretch: timedelta) -> str:
+    minutes, seconds = divmod(round(stretch.total_seconds()), 60)
+    return " ".join([*([f"{minutes} min"] if minutes else []), *([f"{seconds} s"] if seconds or not minutes else [])])
+
+
+_FIRST_PAUSE = 0.1
+
+
+def pause_before(restarts: int, *, longest: float) -> float:
+    """Seconds to wait before something is started again that failed so often in a row, this time included."""
+    return min(longest, _FIRST_PAUSE * 2.0 ** min(restarts - 1, 30))
 
 
 class HistoryCodec:

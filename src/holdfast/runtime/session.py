@@ -11,8 +11,9 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holdfast.model.errors import SparkUnavailable
-from holdfast.runtime.gateway import ensure_running
+from holdfast.model.errors import SparkDied, SparkUnavailable
+from holdfast.runtime.causes import is_of_a_lost_jvm
+from holdfast.runtime.gateway import ensure_running, running
 from holdfast.runtime.jvm import java_options
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ log = logging.getLogger("holdfast")
 
 _STARTING = threading.Lock()
 """One JVM serves all pipelines of a process, so only one of them starts it."""
+_TO_BE_REAPED = 5.0
+"""Seconds within which the end of a process is known whose sockets are closed."""
 _CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing"
 
 DEFAULTS: Mapping[str, str] = {
@@ -70,6 +73,7 @@ def spark_session(settings: SparkSettings, *, log: Path | None = None, app_name:
 
     :param log: the file for what the JVM and its workers print, if this call starts them; None drops it.
     """
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -80,18 +84,24 @@ def spark_session(settings: SparkSettings, *, log: Path | None = None, app_name:
             conf = _conf(settings, app_name)
             ensure_running(conf, log)
             session = SparkSession.builder.config(map={**conf}).getOrCreate().newSession()
-    except (PySparkException, OSError, RuntimeError) as error:
-        raise SparkUnavailable(
-            f"Spark does not start with master {settings.master!r} ({type(error).__name__}: {error}).",
-            kept="Capture and delivery go on without it; nothing is lost.",
-            remedy="Check JAVA_HOME (Java 17 or 21) and that the master answers.",
-        ) from error
-    for name, value in settings.conf.items():
-        if session.conf.isModifiable(name):
-            session.conf.set(name, value)
-    session.dataSource.register(Inboxes)
+            for name, value in settings.conf.items():
+                if session.conf.isModifiable(name):
+                    session.conf.set(name, value)
+            session.dataSource.register(Inboxes)
+    except (PySparkException, Py4JError, OSError, RuntimeError) as error:
+        raise _does_not_start(settings, error) from error
     _let_the_jvm_go_quietly(session)
     return session
+
+
+def _does_not_start(settings: SparkSettings, error: Exception) -> SparkDied | SparkUnavailable:
+    jvm = running()
+    died = jvm.death(within=_TO_BE_REAPED) if jvm is not None and is_of_a_lost_jvm(error) else None
+    return died or SparkUnavailable(
+        f"Spark does not start with master {settings.master!r} ({type(error).__name__}: {error}).",
+        kept="Capture and delivery go on without it; nothing is lost.",
+        remedy="Check JAVA_HOME (Java 17 or 21) and that the master answers.",
+    )
 
 
 def _conf(settings: SparkSettings, app_name: str) -> dict[str, str]:

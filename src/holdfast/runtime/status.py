@@ -35,6 +35,10 @@ class SparkStatus:
     """How often the query was started in this process, by where it began: `fresh`, or from its `local` checkpoint."""
     timing: Timing
     """What the batches of this process took."""
+    last_failure: str | None = None
+    """Why the query was last started again in this process."""
+    lost_lately: int = 0
+    """How often its JVM or a Python worker was lost within the last ten minutes."""
 
 
 @dataclass(frozen=True, slots=True)

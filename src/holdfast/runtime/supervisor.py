@@ -1,8 +1,9 @@
 """Runs the query of a pipeline, and runs it again when it fails, as often as the restart budget allows.
 
 What trying again cannot mend ends the pipeline, and so does one failure too many. A full disk, or too many dead
-letters, are waited for, and count for nothing. What a batch becomes is the publisher's business, and how far the query
-may read the keeper's.
+letters, are waited for, and count for nothing. A JVM or a worker that was killed is started again as often as it takes:
+capture and lanes go on meanwhile, and the status says so. What a batch becomes is the publisher's business, and how far
+the query may read the keeper's.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from holdfast.flow.exits import Exit
@@ -22,19 +23,20 @@ from holdfast.model.errors import (
     HoldfastError,
     LogFull,
     LogReadOnly,
-    PipelineFailed,
+    RestartsExhausted,
+    SparkDied,
     StoreFull,
     StoreReadOnly,
 )
 from holdfast.process.steps import fingerprint
-from holdfast.runtime.causes import is_for_want_of_disk
+from holdfast.runtime.causes import is_for_want_of_disk, reason_of
 from holdfast.runtime.gateway import helper_processes
 from holdfast.runtime.isolator import Isolator
 from holdfast.runtime.lifecycle import State, state_after
 from holdfast.runtime.processor import Processor, Work
 from holdfast.runtime.publisher import Publisher, Replay, Replayed
 from holdfast.runtime.records import HISTORY
-from holdfast.runtime.restarts import History
+from holdfast.runtime.restarts import History, pause_before
 from holdfast.runtime.timing import Timing
 from holdfast.runtime.undertaker import Undertaker
 
@@ -51,6 +53,12 @@ log = logging.getLogger("holdfast")
 _TICK = 0.05
 _TICKS_A_NOTE = 20
 _REPLAYS_TOLD = 100
+_LOSSES_TOLD = 100
+_A_WHILE = 60.0
+"""Seconds after which a query that fails has not failed in a row."""
+_LONGEST_PAUSE = 5.0
+_LONGEST_PAUSE_AFTER_A_LOSS = 60.0
+"""Seconds between two starts of a JVM that does not stay up: to start it costs the processor that lanes need."""
 _WAITS_FOR_ROOM = (LogFull, LogReadOnly, StoreFull, StoreReadOnly, DeadLettersFull)
 """What is no fault of a query, and passes when the disk, or the dead letters, have room again."""
 
@@ -88,6 +96,12 @@ class Supervisor:
         self._replays: list[Replay] = []
         self.restarts = 0
         """How often the query was started again."""
+        self.last_failure: str | None = None
+        """Why the query was last started again."""
+        self._losses: list[datetime] = []
+        """When processes of Spark were lost."""
+        self._in_a_row = 0
+        """Failures since the query last ran for a while."""
         self.starts = Counter[str]()
         """How often the query was started at all, by where it began."""
         self.timing = Timing()
@@ -136,13 +150,16 @@ class Supervisor:
     # The thread
 
     def _run(self) -> None:
-        pause = 0.1
         while not self._stopping.is_set():
+            began = time.monotonic()
             failure = self._run_query()
             if self._stopping.is_set() or failure is None or not self._may_restart(failure):
                 return
+            self._in_a_row = 1 if time.monotonic() - began > _A_WHILE else self._in_a_row + 1
+            longest = _LONGEST_PAUSE_AFTER_A_LOSS if isinstance(failure, SparkDied) else _LONGEST_PAUSE
+            pause = pause_before(self._in_a_row, longest=longest)
+            log.warning("the query ended, it is started again in %.1f s: %s", pause, reason_of(failure))
             self._stopping.wait(pause)
-            pause = min(pause * 2, 5.0)
 
     def _run_query(self) -> BaseException | None:
         """Run the query until it ends; returns why, or None when it was stopped."""
@@ -159,8 +176,10 @@ class Supervisor:
             if self._stopping.is_set():
                 processor.stop()
                 return None
-            return processor.failure() or PipelineFailed(
-                "Spark's query ended without a reason.", remedy="See the log of Spark's driver."
+            return processor.failure() or SparkDied(
+                "Spark ended the query and gave no error: the query, or Spark's context, was stopped from outside.",
+                kept="Capture and delivery go on without it; nothing is lost.",
+                remedy=f"It is started again by itself. What Spark printed is in {self._ground.layout.spark_log}.",
             )
         except Exception as error:
             return error
@@ -239,7 +258,9 @@ class Supervisor:
             self._failed(failure)
             return False
         try:
-            if not self._waits_for_room(failure) and not self._was_isolated(failure):
+            if isinstance(failure, SparkDied):
+                self._note_loss(failure)
+            elif not self._waits_for_room(failure) and not self._was_isolated(failure):
                 self._count(failure)
         except _WAITS_FOR_ROOM as error:
             log.warning("the end of the query cannot be written down: %s", error)
@@ -247,7 +268,7 @@ class Supervisor:
             self._failed(error)
             return False
         self.restarts += 1
-        log.warning("the query ended (%s: %s), it is started again", type(failure).__name__, failure)
+        self.last_failure = reason_of(failure)
         return True
 
     @staticmethod
@@ -258,11 +279,30 @@ class Supervisor:
         """Whether rows were to blame, and are given up: then the failure counts for nothing."""
         return self._processor is not None and self._isolator.isolate(failure, self._processor, self._work())
 
+    def losses_within(self, stretch: timedelta) -> int:
+        """How often Spark's JVM or a worker was lost lately."""
+        return sum(datetime.now(UTC) - at <= stretch for at in self._losses)
+
+    def _note_loss(self, failure: BaseException) -> None:
+        """Write down that a process of Spark was killed: that is no failure of the pipeline."""
+        now = datetime.now(UTC)
+        self._losses = [*self._losses, now][-_LOSSES_TOLD:]
+        self._write(self._history().ended(Exit.ABORTED, reason_of(failure)).begun(now))
+
     def _count(self, failure: BaseException) -> None:
         """Write a failure of the query down; `RestartsExhausted` when it was one too many."""
         now = datetime.now(UTC)
         exit_ = Exit.ERRORED if isinstance(failure, HoldfastError) else Exit.CRASHED
-        store, epoch = self._ground.store, self._ground.epoch
-        history = (store.get(HISTORY) or History()).failed(now, exit_, str(failure)[:500])
-        store.put(HISTORY, history, epoch=epoch)
-        history.check(self._plan.restarts, now)
+        history = self._history().ended(exit_, reason_of(failure))
+        try:
+            history.check(self._plan.restarts, now, since=self._ground.began)
+        except RestartsExhausted:
+            self._write(history)
+            raise
+        self._write(history.begun(now))
+
+    def _history(self) -> History:
+        return self._ground.store.get(HISTORY) or History()
+
+    def _write(self, history: History) -> None:
+        self._ground.store.put(HISTORY, history, epoch=self._ground.epoch)
