@@ -42,7 +42,8 @@ _NO_DISK = re.compile(
 """A line of a worker's traceback or of the JVM's; text that an event brought along stands further behind."""
 _LOST_WORKER = re.compile(
     r"SparkException: Python (worker exited unexpectedly|daemon unexpectedly exited|worker failed to connect back)"
-    r"|^(Caused by: |: )?java\.(io\.EOFException|net\.SocketException\b.*|io\.IOException: (Stream closed|Broken pipe))\n"
+    r"|^(Caused by: |: )?java\.(io\.EOFException|net\.SocketException\b.*"
+    r"|io\.IOException: (Stream closed|Broken pipe))\n"
     r"(\tat java\..*\n)*\tat org\.apache\.spark\.(api\.python|sql\.execution\.[\w.]*python)\.",
     re.MULTILINE,
 )

@@ -21,7 +21,7 @@ def forget(gateway: JavaGateway) -> None:
 
     context = SparkContext._active_spark_context  # noqa: SLF001 (here and below: PySpark cannot be asked to forget)
     if context is not None:
-        context._jsc = None  # type: ignore[assignment]  # noqa: SLF001 (else `stop` asks the JVM)
+        context._jsc = None  # noqa: SLF001 (else `stop` asks the JVM)
         context.stop()
     with SparkContext._lock:  # noqa: SLF001
         SparkContext._gateway = None  # noqa: SLF001

@@ -171,7 +171,8 @@ class SparkProcessor:
         return died
 
     def _death_behind(self, error: BaseException) -> SparkDied | None:
-        died = self._jvm and self._jvm.death(within=_TO_BE_REAPED if is_of_a_lost_jvm(error) else 0.0)
+        within = _TO_BE_REAPED if is_of_a_lost_jvm(error) else 0.0
+        died = None if self._jvm is None else self._jvm.death(within=within)
         if died is not None or not is_of_a_lost_worker(error):
             return died
         return SparkDied(
