@@ -40,6 +40,7 @@ class Alarm(Enum):
     QUOTA_NEAR = "quota-near"
     SOURCE_STALLED = "source-stalled"
     SOURCE_UNACKNOWLEDGED = "source-unacknowledged"
+    SPARK_LOST = "spark-lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +136,21 @@ def _of_the_pipeline(now: Snapshot) -> Iterator[Finding]:
 
 
 def _of_spark(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[Finding]:
-    if not now.spark.active:
-        if now.spark.restarts:
-            cause = f"The query ended and is started again: {now.spark.last_failure}"
-            yield Finding(
-                "spark", Level.FAILING, cause, "Wait; capture and sinks go on. What Spark printed is in its log."
-            )
-        else:
-            yield Finding("spark", Level.DEGRADED, "Spark is not up yet.", "Wait; capture and sinks work already.")
+    spark = now.spark
+    is_often_lost = spark.lost_lately >= _OFTEN_LOST
+    if not spark.active and not spark.restarts:
+        yield Finding("spark", Level.DEGRADED, "Spark is not up yet.", "Wait; capture and sinks work already.")
         return
-    if now.spark.lost_lately >= _OFTEN_LOST:
-        cause = (
-            f"Spark's processes were lost {now.spark.lost_lately} times in ten minutes, last: {now.spark.last_failure}"
-        )
-        yield Finding(
-            "spark", Level.DEGRADED, cause, "Look for the out-of-memory killer in `dmesg`; give it more memory."
-        )
+    if is_often_lost:
+        often = f"Spark's JVM or a Python worker was lost {spark.lost_lately} times within ten minutes."
+        cause = f"{often} The last time: {spark.last_failure}"
+        remedy = "Look for the out-of-memory killer in `dmesg`, and at the end of `log/spark.log`."
+        yield Finding("spark", Level.DEGRADED if spark.active else Level.FAILING, cause, remedy, Alarm.SPARK_LOST)
+    elif not spark.active:
+        cause = f"The query ended and is started again: {spark.last_failure}"
+        yield Finding("spark", Level.FAILING, cause, "Wait; capture and sinks go on meanwhile.")
+    if not spark.active:
+        return
     since = _seconds_unchanged(pictures, lambda picture: picture.outbox.newest)
     is_held = now.state == "paused" or _is_near(now.outbox.nbytes, now.outbox.quota, share=1.0)
     oldest = max((source.age for source in now.sources), default=0.0)
@@ -159,7 +159,7 @@ def _of_spark(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[Finding]:
             "spark",
             Level.FAILING,
             f"No batch was finished for {since:.0f} s, while {sum(s.waiting for s in now.sources):,} events wait.",
-            "Look at Spark's log and its machine.",
+            "Look at `log/spark.log`, and at the memory and processors of the machine.",
             Alarm.PROCESSING_STALLED,
         )
 

@@ -71,8 +71,6 @@ class Ground:
     hook: StepHook
     ownership: Ownership
     checkpoint: SparkCheckpoint = field(init=False)
-    began: datetime = field(init=False)
-    """When this process started the pipeline."""
 
     @classmethod
     def open(cls, plan: Plan, *, takeover: Takeover, accept: Accept, hook: StepHook) -> Ground:
@@ -111,7 +109,7 @@ class Ground:
             ground = cls(plan, layout, store, epoch, inboxes, outbox, dead_letters, readers, opened, hook, ownership)
             ground.settle_generation(accept)
             ground.continuation()
-            ground.began = _note_begin(store, epoch, plan)
+            _note_begin(store, epoch, plan)
             ground.opened = opened.pop_all()
         return ground
 
@@ -187,13 +185,12 @@ class Ground:
         )
 
 
-def _note_begin(store: CheckpointStore, epoch: int, plan: Plan) -> datetime:
-    """Write down that the pipeline is started; when that was. Whoever starts it is told of failures, never refused."""
-    now, before = utc_now(), store.get(HISTORY) or History()
-    if (failures := before.failed_lately(plan.restarts, now)) is not None:
-        log.warning("pipeline %s is started again with a new budget; %s", plan.name, failures)
-    store.put(HISTORY, before.begun(now), epoch=epoch)
-    return now
+def _note_begin(store: CheckpointStore, epoch: int, plan: Plan) -> None:
+    """Write down that the pipeline is started. Whoever starts it is told how the last run ended, and never refused."""
+    before = store.get(HISTORY) or History()
+    if (end := before.last_end()) is not None:
+        log.warning("pipeline %s starts again with a whole restart budget; its last run %s", plan.name, end)
+    store.put(HISTORY, before.begun(utc_now()), epoch=epoch)
 
 
 def _inbox(source: Input, plan: Plan, layout: Layout, known: Logs, epoch: int, hook: StepHook) -> Inbox:
