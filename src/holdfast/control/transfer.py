@@ -50,7 +50,7 @@ def import_newest(directory: Path, file: Path) -> int:
         updates = [_update(json.loads(line)) for line in file.read_text().splitlines()]
     except OSError as error:
         raise InvalidRequest(f"{file} cannot be read: {error.strerror}.", remedy="Name the exported file.") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidRequest(f"{file} is not an export: {error!r}.", remedy="Export it again.") from error
     with owning(directory) as (store, epoch):
         store.commit(Commit(epoch, updates))
