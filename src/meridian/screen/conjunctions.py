@@ -71,7 +71,7 @@ def conjunctions(snapshot: Snapshot, width: int) -> Part:
     def draw(height: int) -> RenderableType:
         shown = cut(len(listed), height - 1)
         rows = [_conjunction(each, snapshot.at_ns) for each in listed[:shown]]
-        more = [rest(len(listed) - shown, "later")] if shown < len(listed) else []
+        more = [rest(len(listed) - shown, "conjunctions")] if shown < len(listed) else []
         return Group(_pairs(_CONJUNCTION, rows, listed[:shown], width), *more)
 
     return Part(title, draw, least=min(len(listed) + 1, 4), wanted=len(listed) + 1)

@@ -29,6 +29,7 @@ from meridian.service.lineage import Lineage, lineage_of
 from meridian.service.memory import Memory
 from meridian.service.names import Names
 from meridian.service.occupancies import Samples, bottleneck, occupancies, sampled
+from meridian.service.outages import outages, starts_of
 from meridian.service.pipeline import ask_pipeline
 from meridian.service.tables import Tables
 from meridian.service.values import ConjunctionSeen, Missed, ObjectKnown, Occupancy, Progress, Snapshot, WordSaid
@@ -173,7 +174,8 @@ class Service:
         now, progress = self._now_ns(), history[-1] if history else None
         full = occupancies(edge, feeds, pipeline)
         samples, passing = sampled(known.samples, full, known.queues, now), known.passing.after(history)
-        spoken = known.spoken.after(self._said_after(known.spoken.newest), history, now)
+        down = outages(history, starts_of(self._home.pipeline))
+        spoken = known.spoken.after(self._said_after(known.spoken.newest), history, now, down)
         books, accounts = _accounts(known.books, edge, feeds, progress, of_fusion.of_steps)
         seen = Snapshot(
             at_ns=now,

@@ -85,7 +85,7 @@ def test_before_the_first_batch_it_says_what_it_waits_for() -> None:
 def test_what_there_is_no_room_for_is_counted() -> None:
     shown = text_of(seen.CROWDED, SMALL)
     assert "Conjunctions that stand: 500" in shown
-    assert "and 498 more later" in shown
+    assert "and 498 more conjunctions" in shown
     assert "and 7 more alarms" in shown
 
 
