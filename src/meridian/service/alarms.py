@@ -244,7 +244,7 @@ REMEDIES = {
     "unaccounted": "Compare the counters of the edge and of fusion; keep the logs.",
 }
 """What to do about each alarm; the page of the runbook has a section of the same name."""
-_AFTER_OUTAGE = "Find out what ended it. Nothing is lost, and the alarm ends by itself ten minutes later."
+_AFTER_OUTAGE = "Nothing is lost, and the alarm ends by itself within ten minutes. If nobody stopped it, find out why."
 _CRITICAL = {"source-ended", "edge-silent", "fusion-down", "operator-crashed", "alerts-late", "unaccounted"}
 
 
