@@ -170,6 +170,8 @@ def test_a_second_run_is_refused_and_told_who_owns_it(tmp_path: Path) -> None:
         assert second.code == 1
         assert second.json["error"]["code"] == "HF-801"
         assert str(run.process.pid) in second.json["error"]["what"]
+        assert "`holdfast run --takeover end`" in second.json["error"]["remedy"]
+        assert "Takeover." not in second.out
 
 
 def _lane(directory: Path, name: str) -> dict[str, int]:
