@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -42,11 +43,14 @@ COUNT_PER_WINDOW = f"""
 """
 
 
-def pipeline(directory: Path, orders: int) -> Pipeline:
-    """The pipeline, with everything it keeps below `directory`."""
+def pipeline(directory: Path, orders: int, start: datetime | None = None) -> Pipeline:
+    """The pipeline, with everything it keeps below `directory`.
+
+    :param start: order n happens n milliseconds later. Without it, an order happens when it is read.
+    """
     return (
         Pipeline("orders", directory=directory / "pipeline")
-        .read(Generator("orders", events=orders, transactions=(1, 3, 2), padding=100))
+        .read(Generator("orders", events=orders, transactions=(1, 3, 2), padding=100, start=start))
         .process(python(forget_windows_after_a_minute), sql(COUNT_PER_WINDOW))
         .output_mode("update")
         .write(
@@ -59,12 +63,24 @@ def pipeline(directory: Path, orders: int) -> Pipeline:
     )
 
 
-def expected(orders: int) -> dict[tuple[int, int], tuple[int, int]]:
+def start_of_the_orders(directory: Path) -> datetime:
+    """When the orders begin: now at the first run, and the same at every later one, so that they can be reconciled."""
+    path = directory / "start.txt"
+    if not path.exists():
+        if (directory / "pipeline").exists():
+            raise SystemExit(f"{directory} is of an earlier version, with orders of other times. Run with --fresh.")
+        draft = path.with_suffix(".draft")
+        draft.write_text(datetime.now(UTC).isoformat())
+        draft.rename(path)
+    return datetime.fromisoformat(path.read_text())
+
+
+def expected(orders: int, start: datetime) -> dict[tuple[int, int], tuple[int, int]]:
     """(orders, cents) of each window and region, added up from the numbers alone."""
     count: Counter[tuple[int, int]] = Counter()
     cents: Counter[tuple[int, int]] = Counter()
     for n in range(1, orders + 1):
-        begins = int(order_time(n).timestamp()) // WINDOW_SECONDS * WINDOW_SECONDS
+        begins = int(order_time(n, start).timestamp()) // WINDOW_SECONDS * WINDOW_SECONDS
         key = (begins, order(n)["customer"] % 10)
         count[key] += 1
         cents[key] += order(n)["cents"]
@@ -122,7 +138,8 @@ def main() -> None:
     options.directory.mkdir(parents=True, exist_ok=True)
 
     began = time.monotonic()
-    running = pipeline(options.directory, options.orders)
+    start = start_of_the_orders(options.directory)
+    running = pipeline(options.directory, options.orders, start)
     done = threading.Event()
     running.start()
     shower = threading.Thread(target=show, args=(running, options.orders, done))
@@ -135,7 +152,7 @@ def main() -> None:
         running.drain()
     took = time.monotonic() - began
 
-    wanted = expected(options.orders)
+    wanted = expected(options.orders, start)
     for name, found in (
         ("SQLite", found_in_sqlite(options.directory)),
         ("Parquet", found_in_files(options.directory)),

@@ -106,6 +106,7 @@ def run(
                 metrics_file=metrics_file,
                 metrics_port=metrics_port,
             ),
+            folder=document.parent,
             processor=click.get_current_context().obj,
             told=face.seen,
             started=face.started,

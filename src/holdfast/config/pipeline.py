@@ -270,7 +270,7 @@ class Spec(Block):
     spark: SparkBlock = Field(default_factory=SparkBlock)
     """Where Spark runs, and what differs from our settings of it."""
     directory: Text | None = None
-    """Where everything of the pipeline is kept; without it, `holdfast-data/` and its name."""
+    """Where everything of the pipeline is kept; without it, `holdfast-data/` and its name, beside the document."""
 
     def check(self) -> None:
         """What is kept leaves capture room to go on."""

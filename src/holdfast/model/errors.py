@@ -106,7 +106,8 @@ HoldfastError
 │   └── AuditFailed              HF-857
 ├── DocumentError
 │   ├── InvalidDocument          HF-901
-│   └── DocumentUnreadable       HF-902
+│   ├── DocumentUnreadable       HF-902
+│   └── PathInWorkingDirectory   HF-903
 └── ControlError
     ├── NotRunning               HF-951
     ├── ControlUnavailable       HF-952
@@ -761,6 +762,15 @@ class DocumentUnreadable(DocumentError):
     """Raised when the file of a document cannot be read."""
 
     code = "HF-902"
+
+
+class PathInWorkingDirectory(DocumentError):
+    """Raised when a relative path of a document leads to something in the working directory alone.
+
+    Such paths begin at the folder of the document; earlier versions took them from the working directory.
+    """
+
+    code = "HF-903"
 
 
 class ControlError(HoldfastError):

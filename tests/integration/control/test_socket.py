@@ -51,6 +51,14 @@ def raw(directory: Path, line: bytes) -> dict[str, object]:
             return answer
 
 
+def test_a_request_that_fails_unforeseen_leaves_its_stack_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with served(tmp_path), pytest.raises(ControlUnavailable, match=r"log/holdfast\.log"):
+        ask(tmp_path, "break")
+    assert "ZeroDivisionError: by zero" in caplog.text
+
+
 def test_a_question_is_answered_and_an_error_keeps_its_kind(tmp_path: Path) -> None:
     with served(tmp_path):
         assert ask(tmp_path, "hello", name="x") == {"what": "hello", "name": "x"}

@@ -43,7 +43,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.req("D3")
 def test_a_second_process_is_refused_and_told_who_owns_it(holder: subprocess.Popen[str], tmp_path: Path) -> None:
-    with pytest.raises(PipelineBusy, match=f"Process {holder.pid} owns"):
+    with pytest.raises(PipelineBusy, match=f"Process {holder.pid} runs"):
         Ownership.take(tmp_path)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 class LogFilesBlock(SourceBlock):
     """Log files that are followed however they are rotated; each line, or record of several lines, is an event."""
+
+    local_paths: ClassVar[tuple[str, ...]] = ("paths",)
 
     type: Literal["files"]
     """Log files."""
