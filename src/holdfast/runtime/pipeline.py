@@ -120,7 +120,7 @@ class Pipeline:
         return self._with(_options={**self._options, "keep": keep})
 
     def checkpoint(self, how: Checkpointing) -> Pipeline:
-        """Say how often the cursors are written, and how many versions of them stay."""
+        """Say where checkpoints are kept and copied to, how often cursors are written, and how many versions stay."""
         return self._with(_options={**self._options, "checkpoint": how})
 
     def keep_delivered(self, nbytes: int) -> Pipeline:
