@@ -36,8 +36,8 @@ def alerts(out: Output, over: bool, limit: int | None, directory: Path) -> None:
         (
             each.conjunction_id,
             format_ccsds(each.closest_ns)[:19],
-            each.object_a,
-            each.object_b,
+            _object(each.object_a, each.name_a),
+            _object(each.object_b, each.name_b),
             f"{each.miss_m:,.0f}",
             chance(each.probability),
             f"{each.speed_m_s:,.0f}",
@@ -47,6 +47,11 @@ def alerts(out: Output, over: bool, limit: int | None, directory: Path) -> None:
     ]
     head = ("conjunction", "closest (UTC)", "object", "and", "miss m", "probability", "m/s", "stage")
     out.result(value, table(head, rows) if rows else "No conjunction is over." if over else "No conjunction stands.")
+
+
+def _object(number: str, name: str) -> str:
+    """By number, which other commands take, and by name."""
+    return number if not name else name if f"({number})" in name else f"{number} {name}"
 
 
 @command("lineage", examples=("meridian lineage 5f0c…", "meridian lineage 5f0c… --output json"))

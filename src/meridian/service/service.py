@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.model.errors import InvalidRequest
 from holdfast.runtime.layout import Layout
+from meridian.fusion.life import Stage
 from meridian.fusion.outputs import ALERTS, CONJUNCTIONS, IS_OVER, OBJECTS, PROGRESS, WORDS
 from meridian.fusion.rows import SLOTS
 from meridian.operation.home import Home
@@ -26,6 +27,7 @@ from meridian.service.delays import Delay, Passing, Spoken, timed
 from meridian.service.edge import ask_edge
 from meridian.service.lineage import Lineage, lineage_of
 from meridian.service.memory import Memory
+from meridian.service.names import Names
 from meridian.service.occupancies import Samples, bottleneck, occupancies, sampled
 from meridian.service.pipeline import ask_pipeline
 from meridian.service.tables import Tables
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from meridian.service.tables import Row
 
 _NEWEST_WORDS = 50
+_MOST_WITHDRAWN = 20
 _LOOKED_AT = 300
 """So many batches are looked at again with every look."""
 _HEARD = 5000
@@ -74,6 +77,7 @@ class Service:
     ) -> None:
         self._home = Home(directory)
         self._tables = Tables(directory)
+        self._names = Names(self._home.catalog)
         self._control = control
         self._figures = figures
         self._now_ns = now_ns
@@ -88,17 +92,16 @@ class Service:
     def conjunctions(self) -> Sequence[ConjunctionSeen]:
         """Those on which somebody may have to act, the soonest first."""
         behind = f"WHERE NOT {IS_OVER} ORDER BY closest_ns, conjunction_id"
-        return [reading.conjunction(row) for row in self._tables.rows(CONJUNCTIONS.table, behind)]
+        return self._conjunctions(behind)
 
     def conjunctions_over(self, limit: int) -> Sequence[ConjunctionSeen]:
         """Those that were withdrawn or have passed, the last one first."""
         behind = f"WHERE {IS_OVER} ORDER BY closest_ns DESC, conjunction_id LIMIT ?1"
-        return [reading.conjunction(row) for row in self._tables.rows(CONJUNCTIONS.table, behind, limit)]
+        return self._conjunctions(behind, limit)
 
     def conjunction(self, conjunction_id: str) -> ConjunctionSeen | None:
         """One of them, also when it is over; nothing when there is none, or it is forgotten."""
-        found = self._tables.rows(CONJUNCTIONS.table, "WHERE conjunction_id = ?1", conjunction_id)
-        return reading.conjunction(found[0]) if found else None
+        return next(iter(self._conjunctions("WHERE conjunction_id = ?1", conjunction_id)), None)
 
     def objects(self) -> Sequence[ObjectKnown]:
         """The catalog as all sensors together know it, by name."""
@@ -111,7 +114,8 @@ class Service:
 
     def words(self, limit: int = _NEWEST_WORDS) -> Sequence[WordSaid]:
         """The newest words, the last one first."""
-        return [reading.word(row) for row in self._tables.rows(WORDS, "ORDER BY rowid DESC LIMIT ?1", limit)]
+        rows = self._tables.rows(WORDS, "ORDER BY rowid DESC LIMIT ?1", limit)
+        return self._names.of([reading.word(row) for row in rows])
 
     def history(self) -> Sequence[Progress]:
         """How the newest batches went, oldest first; those before the first observation are left out."""
@@ -141,6 +145,15 @@ class Service:
             )
         return lineage_of(reading.word(found[0]), self._home)
 
+    def _conjunctions(self, behind: str, *values: str | int) -> list[ConjunctionSeen]:
+        rows = self._tables.rows(CONJUNCTIONS.table, behind, *values)
+        return self._names.of([reading.conjunction(row) for row in rows])
+
+    def _withdrawn(self, now_ns: int) -> list[ConjunctionSeen]:
+        """Those whose time is still to come."""
+        behind = "WHERE stage = ?1 AND closest_ns > ?2 ORDER BY closest_ns, conjunction_id LIMIT ?3"
+        return self._conjunctions(behind, Stage.WITHDRAWN.value, now_ns, _MOST_WITHDRAWN)
+
     def _of_passage(self, table: str, passage: Row, order: str) -> list[Row]:
         behind = f"WHERE object_a = ?1 AND object_b = ?2 AND encounter_ns = ?3 {order}"
         return self._tables.rows(
@@ -166,6 +179,7 @@ class Service:
             at_ns=now,
             progress=progress,
             conjunctions=self.conjunctions(),
+            withdrawn=self._withdrawn(now),
             words=self.words(),
             objects=self._tables.count(OBJECTS.table),
             occupancies=full,

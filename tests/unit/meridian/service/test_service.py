@@ -5,10 +5,12 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
+from math import isnan
 from pathlib import Path
 from uuid import UUID
 
 import pytest
+from tests.support.seen import elements
 from tests.support.service_home import (
     NOON_NS,
     SECOND,
@@ -28,6 +30,7 @@ from holdfast.model.positions import LogPosition, SiftedPosition
 from holdfast.runtime.layout import Layout
 from meridian.fusion.life import Stage
 from meridian.fusion.outputs import place
+from meridian.operation.catalog import write_elements
 from meridian.sensors import SourceKind, events_of, from_observations, heartbeat
 from meridian.service.logs import given_up
 from meridian.service.service import Service
@@ -86,6 +89,63 @@ def test_conjunctions_that_are_over_can_be_asked_for_and_the_last_is_first(home:
         assert found is not None
         assert found.stage is stage
     assert service.conjunction("c9") is None
+
+
+def test_withdrawn_conjunctions_whose_time_is_to_come_are_seen_the_soonest_first(
+    home: ServiceHome, tmp_path: Path
+) -> None:
+    rows = [
+        conjunction_row(0),
+        conjunction_row(1, closest_ns=NOON_NS + 9, stage="withdrawn"),
+        conjunction_row(2, closest_ns=NOON_NS + 5, stage="withdrawn"),
+        conjunction_row(3, closest_ns=NOON_NS - 1, stage="withdrawn"),
+        conjunction_row(4, closest_ns=NOON_NS + 7, stage="expired"),
+    ]
+    home.batch({"conjunctions": rows})
+    found = Service(tmp_path, now_ns=lambda: NOON_NS).snapshot()
+    assert [each.conjunction_id for each in found.withdrawn] == ["c2", "c1"]
+    assert [each.conjunction_id for each in found.conjunctions] == ["c0"]
+
+
+def test_a_probability_that_is_not_known_is_not_a_number_and_never_zero(home: ServiceHome, tmp_path: Path) -> None:
+    home.batch({"conjunctions": [conjunction_row(probability=None)]})
+    home.batch({"alerts": [word_row(probability=None)]})
+    service = Service(tmp_path)
+    assert isnan(service.conjunctions()[0].probability)
+    assert isnan(service.words()[0].probability)
+    assert isnan(service.misses("c0")[0].probability)
+
+
+def test_objects_have_the_names_of_the_catalog_which_may_change_while_somebody_looks(
+    home: ServiceHome, tmp_path: Path
+) -> None:
+    home.batch({"conjunctions": [conjunction_row()], "alerts": [word_row()]})
+    service = Service(tmp_path)
+    assert [each.called for each in service.conjunctions()] == [("90001", "90002")]
+    write_elements(home.home.catalog, [elements(name="METEOR 2-5")])
+    assert [each.called for each in service.conjunctions()] == [("METEOR 2-5", "90002")]
+    write_elements(home.home.catalog, [elements(name="METEOR 2-5"), elements(1, name="COSMOS 1408 DEB")])
+    assert [each.called for each in service.words()] == [("METEOR 2-5", "COSMOS 1408 DEB")]
+    assert [each.called for each in service.snapshot().conjunctions] == [("METEOR 2-5", "COSMOS 1408 DEB")]
+
+
+def test_objects_of_one_name_are_told_apart_by_their_numbers(home: ServiceHome, tmp_path: Path) -> None:
+    home.batch({"conjunctions": [conjunction_row()]})
+    write_elements(home.home.catalog, [elements(name="FENGYUN 1C DEB"), elements(1, name="FENGYUN 1C DEB")])
+    (found,) = Service(tmp_path).conjunctions()
+    assert found.called == ("FENGYUN 1C DEB (90001)", "FENGYUN 1C DEB (90002)")
+
+
+def test_objects_are_shown_by_number_while_the_catalog_is_damaged(
+    home: ServiceHome, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home.batch({"conjunctions": [conjunction_row()]})
+    home.home.catalog.write_text("[{}]")
+    service = Service(tmp_path)
+    for _ in range(2):
+        assert [each.called for each in service.conjunctions()] == [("90001", "90002")]
+    assert [each for each in caplog.messages if "objects are shown by number" in each] == caplog.messages
+    assert len(caplog.messages) == 1, "it is told once, not with every look"
 
 
 def test_the_newest_words_come_first_and_digests_are_whole_numbers_of_64_bits(
