@@ -21,15 +21,36 @@ if TYPE_CHECKING:
 _PAST = 100
 
 
-@command("alerts", examples=("meridian alerts", "meridian alerts --over", "meridian alerts --output json"))
+@command(
+    "alerts",
+    examples=(
+        "meridian alerts",
+        "meridian alerts --over",
+        "meridian alerts 5f0c… --cdm",
+        "meridian alerts --output json",
+    ),
+)
+@click.argument("conjunction", required=False)
+@click.option("--cdm", is_flag=True, help="Write the conjunction as a CCSDS conjunction data message (KVN).")
 @click.option("--over", is_flag=True, help="Those that were withdrawn or have passed instead, the last one first.")
 @click.option("--limit", type=click.IntRange(min=1), help="So many at most; 100 with --over, else all.")
 @directory_option
-def alerts(out: Output, over: bool, limit: int | None, directory: Path) -> None:
-    """Tell which conjunctions stand, the soonest first."""
+def alerts(out: Output, conjunction: str | None, cdm: bool, over: bool, limit: int | None, directory: Path) -> None:
+    """List the conjunctions that stand, the soonest first, or write one of them as a CCSDS message.
+
+    The message is made from the catalog and the tracks of now, in ITRF, and goes to standard output.
+    """
     from meridian.service.service import Service
 
     service = Service(directory)
+    if cdm != (conjunction is not None):
+        raise click.UsageError("Name a conjunction and --cdm together: meridian alerts ID --cdm")
+    if conjunction is not None:
+        from meridian.orbit.cdm import write_cdm
+
+        text = write_cdm(service.message(conjunction))
+        out.result({"conjunction": conjunction, "cdm": text}, text.rstrip("\n"))
+        return
     found = service.conjunctions_over(limit or _PAST) if over else service.conjunctions()[:limit]
     value = [{**asdict(each), "stage": each.stage.value} for each in found]
     rows = [

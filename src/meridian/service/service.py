@@ -19,10 +19,12 @@ from holdfast.runtime.layout import Layout
 from meridian.fusion.life import Stage
 from meridian.fusion.outputs import ALERTS, CONJUNCTIONS, IS_OVER, OBJECTS, PROGRESS, WORDS
 from meridian.fusion.rows import SLOTS
+from meridian.operation.catalog import read_elements
 from meridian.operation.home import Home
 from meridian.service import logs, reading
 from meridian.service.accounts import Accounts, Books, edge_account, fusion_account
 from meridian.service.alarms import alarms
+from meridian.service.conjunction_message import conjunction_message
 from meridian.service.delays import Delay, Passing, Spoken, timed
 from meridian.service.edge import ask_edge
 from meridian.service.lineage import Lineage, lineage_of
@@ -37,6 +39,7 @@ from meridian.service.values import ConjunctionSeen, Missed, ObjectKnown, Occupa
 if TYPE_CHECKING:
     from holdfast.flow import Metric
     from holdfast.log import Published
+    from meridian.orbit.cdm import ConjunctionMessage
     from meridian.service.seen import DeadLetters, EdgeSeen, FeedSeen
     from meridian.service.tables import Row
 
@@ -104,6 +107,22 @@ class Service:
         """One of them, also when it is over; nothing when there is none, or it is forgotten."""
         return next(iter(self._conjunctions("WHERE conjunction_id = ?1", conjunction_id)), None)
 
+    def message(self, conjunction_id: str) -> ConjunctionMessage:
+        """A conjunction as a CCSDS message, by the catalog and the tracks of now."""
+        found = self.conjunction(conjunction_id)
+        if found is None:
+            raise _no_such(conjunction_id)
+        catalog = {each.object_id: each for each in read_elements(self._home.catalog)}
+        pair = (found.object_a, found.object_b)
+        missing = [each for each in pair if each not in catalog]
+        if missing:
+            raise InvalidRequest(
+                f"The catalog has no elements of {' and '.join(missing)} any more.",
+                remedy="Import the elements again with `meridian catalog import`.",
+            )
+        tracks = {each: known for each in pair if (known := self.object(each)) is not None}
+        return conjunction_message(found, [catalog[each] for each in pair], tracks, self._now_ns())
+
     def objects(self) -> Sequence[ObjectKnown]:
         """The catalog as all sensors together know it, by name."""
         return [reading.known_object(row) for row in self._tables.rows(OBJECTS.table, "ORDER BY object_id")]
@@ -140,10 +159,7 @@ class Service:
             newest = "ORDER BY window_end_ns DESC LIMIT 1"
             found = self._of_passage(ALERTS.table, passages[0], newest) if passages else []
         if not found:
-            raise InvalidRequest(
-                f"There is no alert and no conjunction {alert_id}.",
-                remedy="List the conjunctions that stand with `meridian alerts`.",
-            )
+            raise _no_such(alert_id)
         return lineage_of(reading.word(found[0]), self._home)
 
     def _conjunctions(self, behind: str, *values: str | int) -> list[ConjunctionSeen]:
@@ -222,6 +238,13 @@ class Service:
             for row, batch in zip(reversed(history), reversed(batches), strict=False)
         }
         return timed(history, times), batches[-1] if batches else None
+
+
+def _no_such(alert_id: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"There is no alert and no conjunction {alert_id}.",
+        remedy="List the conjunctions that stand with `meridian alerts`.",
+    )
 
 
 def _accounts(
