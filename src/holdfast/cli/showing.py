@@ -65,8 +65,14 @@ def record_text(name: str, record: object) -> str:
         for lane, batches in per_lane.items()
         if batches
     ]
-    tail = f" After the next start, {', '.join(left)}." if left else " Nothing is left over."
-    return f"{name} has stopped ({value['reason']}).{tail}"
+    waiting = [
+        f"{count:,} captured event{'s' * (count != 1)} of {source} wait{'s' * (count == 1)} in its inbox; "
+        f"{'it is' if count == 1 else 'they are'} kept and processed after the next start."
+        for source, count in value.get("unprocessed", {}).items()
+    ]
+    sent = [f"After the next start, {', '.join(left)}."] if left else []
+    tail = " ".join([*waiting, *sent]) or "Nothing is left over."
+    return f"{name} has stopped ({value['reason']}). {tail}"
 
 
 def _checkpoints(checkpoint: Answer) -> list[str]:

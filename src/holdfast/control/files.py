@@ -87,8 +87,7 @@ def _snapshot(directory: Path, store: CheckpointStore, name: str) -> Snapshot:
     stored = store.get_raw(CURSORS.name)
     now = utc_now()
     state, pid, error = _life(directory, store.get(HISTORY) or History(), store.get(PAUSE) or Pause())
-    newest, retained = _outbox(directory)
-    last = newest.oseq if newest else 0
+    last, newest, retained = _outbox(directory)
     space = disk_space(directory) or DiskSpace(0, 0)
     return Snapshot(
         pipeline=name,
@@ -137,13 +136,17 @@ def _is_before_its_begin(directory: Path, last: Run | None) -> bool:
     return (directory / LOCK).stat().st_mtime > last.began.timestamp()
 
 
-def _outbox(directory: Path) -> tuple[Published | None, int]:
+def _outbox(directory: Path) -> tuple[int, Published | None, int]:
+    """The number of the newest batch, the newest batch of Spark, and the size.
+
+    Spark's says how far the inboxes were read. The newest of all may be dead letters that were redelivered.
+    """
     index, _ = open_to_read(Layout(directory).outbox, outbox_index.LAYOUT.kind)
     try:
         with index.reading() as db:
             state = outbox_index.read_state(db)
-            newest = outbox_index.select(db, "oseq = ?", state.last_oseq)
-            return next(iter(newest), None), outbox_index.retained(db).nbytes
+            newest = outbox_index.newest(db, state.generation)
+            return outbox_index.last_valid(db), newest, outbox_index.retained(db).nbytes
     finally:
         index.close()
 

@@ -157,6 +157,13 @@ class Ground:
         found = {name: place(name, inbox) for name, inbox in self.inboxes.items()}
         return {name: position for name, position in found.items() if position is not None}
 
+    def unprocessed(self) -> dict[str, int]:
+        """By source, how many captured events no batch of Spark holds yet; sources without such events are left out."""
+        newest = self.outbox.newest()
+        ends = newest.ends if newest else self.checkpoint.initial
+        waiting = {name: inbox.end() - ends.get(inbox.uuid, 0) for name, inbox in self.inboxes.items()}
+        return {name: count for name, count in waiting.items() if count > 0}
+
     def captured_at(self, oseq: int) -> datetime | None:
         """When the last event of a batch became durable; None when the inboxes cannot say, which disturbs nothing."""
         try:
