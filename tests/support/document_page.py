@@ -31,14 +31,11 @@ made from the models by `make docs`; the same as JSON Schema, for editors, is `h
   for `${` itself. One that is not there is an error. What they stand for is never shown.
 - **Relative paths** are taken from the directory in which the pipeline is started.
 - **Not built yet**, and refused as unknown: {not_built}; sources of the types {no_sources}; sinks of the types
-  {no_sinks}. Cursors are kept in SQLite beside the logs, and are not copied elsewhere.
+  {no_sinks}. Checkpoints in memory, or in an object store without a local one, are for Python programs alone.
 """
 
 NOT_BUILT: list[tuple[str | int, ...]] = [
     ("metadata", "tenant"),
-    ("spec", "checkpoint", "store"),
-    ("spec", "checkpoint", "remote"),
-    ("spec", "checkpoint", "replicate_every"),
     ("spec", "source", "direct"),
     ("spec", "source", "snapshot"),
 ]
