@@ -1,4 +1,4 @@
-"""Whether the sources, sinks and checkpoint stores of a plan answer. Each is opened and closed; nothing is read or sent.
+"""Whether sources, sinks and checkpoint stores answer. Each is opened and closed again; nothing is read or sent.
 
 What a sink or a store makes when it is opened stays: a directory, a table of cursors with a row of a pipeline that
 never runs. The lanes of the pipeline itself are not touched.
