@@ -117,13 +117,35 @@ def progress(status: PipelineStatus, orders: int) -> str:
 
 
 def show(running: Pipeline, orders: int, done: threading.Event) -> None:
-    """Print where the pipeline is until it is done: on one line on a terminal, each second a line elsewhere."""
+    """Print where the pipeline is until it is done: on one line on a terminal, a line for each change elsewhere."""
     live = sys.stdout.isatty()
+    before = ""
     while not done.wait(0.2 if live else 1.0):
         line = progress(running.status(), orders)
-        print(f"\r\x1b[2K{line}" if live else line, end="" if live else "\n", flush=True)
+        if live:
+            print(f"\r\x1b[2K{line[: shutil.get_terminal_size().columns - 3]}", end="", flush=True)
+        elif line != before:
+            print(line, flush=True)
+        before = line
     if live:
         print()
+
+
+def run_to_the_end(running: Pipeline, orders: int) -> bool:
+    """Run until every order is delivered; whether it came to that, or Ctrl-C drained it before."""
+    done = threading.Event()
+    running.start()
+    shower = threading.Thread(target=show, args=(running, orders, done))
+    shower.start()
+    try:
+        running.wait(until=Until.CAUGHT_UP)
+    except KeyboardInterrupt:
+        return False
+    finally:
+        done.set()
+        shower.join()
+        running.drain()
+    return True
 
 
 def main() -> None:
@@ -139,17 +161,9 @@ def main() -> None:
 
     began = time.monotonic()
     start = start_of_the_orders(options.directory)
-    running = pipeline(options.directory, options.orders, start)
-    done = threading.Event()
-    running.start()
-    shower = threading.Thread(target=show, args=(running, options.orders, done))
-    shower.start()
-    try:
-        running.wait(until=Until.CAUGHT_UP)
-    finally:
-        done.set()
-        shower.join()
-        running.drain()
+    if not run_to_the_end(pipeline(options.directory, options.orders, start), options.orders):
+        print("Drained before the end; nothing is lost. Run it again: it goes on where it was.")
+        return
     took = time.monotonic() - began
 
     wanted = expected(options.orders, start)

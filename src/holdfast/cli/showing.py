@@ -39,7 +39,7 @@ def progress_line(status: Status, width: int | None = None) -> str:
         f"{state} | {captured}",
         state,
     ]
-    return next((line for line in lines if width is None or len(line) < width), lines[-1])
+    return next((line for line in lines if width is None or len(line) + len("^C") < width), lines[-1])
 
 
 def alarm_line(change: AlarmChange) -> str:
