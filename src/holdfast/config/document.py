@@ -15,8 +15,10 @@ from holdfast.config.explain import explained
 from holdfast.config.naming import directory_of, text_of
 from holdfast.config.pipeline import PipelineDocument
 from holdfast.config.problems import Path, Problem, invalid
+from holdfast.config.steps import StepBlock
 from holdfast.config.syntax import Tree, parse
 from holdfast.model.errors import HoldfastError, InvalidDocument
+from holdfast.process.refusals import StepText
 from holdfast.runtime.plan import Plan
 
 _Made = TypeVar("_Made")
@@ -49,7 +51,8 @@ class Document:
         spec = self.values.spec
         making = _Making(self.tree)
         sources = making.all(self.source_paths(), [block.source for block in spec.all_sources])
-        steps = making.all(_items("process", spec.process), [block.step for block in spec.process])
+        paths = _items("process", spec.process)
+        steps = making.all(paths, [block.step for block in spec.process])
         sinks = making.all(_items("sinks", spec.sinks), [block.spec for block in spec.sinks])
         making.end()
         return Plan(
@@ -70,7 +73,13 @@ class Document:
             isolation=spec.isolation.limits(),
             spark=spec.spark.settings(),
             output_mode=spec.output_mode,
+            step_texts=[self._step_text(path, block) for path, block in zip(paths, spec.process, strict=True)],
         )
+
+    def _step_text(self, path: Path, block: StepBlock) -> StepText:
+        (kind,) = block.model_fields_set
+        place = self.tree.spot((*path, kind)).place
+        return StepText(place.file, place.line, place.column, self.tree.text_from(place))
 
     def source_paths(self) -> list[Path]:
         """Where the sources stand."""

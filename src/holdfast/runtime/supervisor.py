@@ -26,6 +26,7 @@ from holdfast.model.errors import (
     RestartsExhausted,
     SparkDied,
     SparkUnavailable,
+    StepRefused,
     StoreFull,
     StoreReadOnly,
 )
@@ -257,7 +258,7 @@ class Supervisor:
     # After a failure
 
     def _may_restart(self, failure: BaseException) -> bool:
-        if state_after(failure) is not State.FAILED:
+        if state_after(failure) is not State.FAILED or self._is_final(failure):
             self._failed(failure)
             return False
         try:
@@ -273,6 +274,10 @@ class Supervisor:
         self.restarts += 1
         self.last_failure = reason_of(failure)
         return True
+
+    def _is_final(self, failure: BaseException) -> bool:
+        """Whether Spark refuses the steps. Those that it took before may lack a table that is away for a while."""
+        return isinstance(failure, StepRefused) and not self.starts
 
     def _is_a_loss(self, failure: BaseException) -> bool:
         """Whether processes of Spark were lost, or do not come up again after they were up once."""
