@@ -198,7 +198,6 @@ def test_a_rollback_that_cannot_be_made_ready_changes_nothing(tmp_path: Path, wh
     assert held(tmp_path) == dict.fromkeys(EFFECTS, PASSED)
 
 
-@pytest.mark.req("M3")
 def test_the_inbox_holds_what_a_pipeline_that_went_back_reads_again(tmp_path: Path) -> None:
     """Room is short, so the inbox forgets everything that Spark is said to be done with, before Spark reads on."""
     prepare(tmp_path)
