@@ -80,9 +80,9 @@ def _victims(fault: Fault, command: Command, random: Random) -> list[int]:
         case Fault.WORKER:
             return random.sample(workers, min(1, len(workers)))
         case Fault.WORKER_SERVER:
-            return server
+            return server or [each.pid for each in family if "-m pyspark.daemon" in each.command]
         case Fault.SPARK:
-            return [*jvm, *server, *workers] if jvm and server else []
+            return [*jvm, *server, *workers] if jvm else []
         case Fault.GROUP:
             return [pid for pid in _processes() if _of(os.getpgid, pid) == command.pid]
         case Fault.SESSION:

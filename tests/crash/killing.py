@@ -49,7 +49,7 @@ STATELESS = (
     DOCUMENT
     + """\
     - sql: SELECT * FROM events WHERE n % 10 <> 0
-  batch: {max_events: 2000, max_ms: 50}
+  batch: {max_events: 10000, max_ms: 50}
   sinks:
     - {name: archive, type: files, directory: files, max_inflight: 3}
     - {name: table, type: sqlite, path: sink.db, table: orders}
@@ -60,7 +60,7 @@ STATEFUL = (
     + """\
     - sql: SELECT n % 7 AS region, count(*) AS orders, sum(n) AS total, max(seq) AS seq FROM events GROUP BY n % 7
   output_mode: update
-  batch: {max_events: 2000, max_ms: 50}
+  batch: {max_events: 10000, max_ms: 50}
   sinks:
     - {name: table, type: sqlite, path: sink.db, table: totals, upsert: {key: [region]}}
 """

@@ -41,8 +41,8 @@ def is_worker_server(each: Descendant) -> bool:
 
 
 def is_worker(each: Descendant) -> bool:
-    """A Python worker of Spark, which was forked; its command line is that of the process it was forked from."""
-    return _WORKER_SERVER in each.command and not _leads_session(each)
+    """A Python worker of Spark. One that was forked has the command line of the process it was forked from."""
+    return (_WORKER_SERVER in each.command and not _leads_session(each)) or "-m pyspark." in each.command
 
 
 def _leads_session(each: Descendant) -> bool:
