@@ -41,7 +41,7 @@ test: setup java ## All tests, on real servers that it installs and starts by it
 model: setup ## The exhaustive exploration of the ledger, more than 11 million states (about half an hour)
 	@$(PY) -m tests.model.full
 
-crash: setup java ## The crash matrix and random kills of pipelines and of fusion, reconciled from outside; KILLS=n SEED=n
+crash: setup java ## The crash matrix, random kills and full disks, of pipelines and of fusion, reconciled from outside; KILLS=n SEED=n
 	@$(PY) -m pytest -q --long tests/crash/test_checkpoint_kills.py tests/crash/test_http_kills.py
 	@$(PY) -m tests.crash.campaign --kills $(or $(KILLS),100) --seed $(or $(SEED),1)
 	@$(PY) -m tests.crash.fusion_campaign --kills $(or $(KILLS),100) --seed $(or $(SEED),1)
