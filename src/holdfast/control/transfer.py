@@ -47,14 +47,21 @@ def export_newest(directory: Path, file: Path) -> int:
 def import_newest(directory: Path, file: Path) -> int:
     """Write what the file has as the newest versions, in one commit; how many keys that were."""
     try:
-        updates = [_update(json.loads(line)) for line in file.read_text().splitlines()]
+        content = file.read_bytes()
     except OSError as error:
         raise InvalidRequest(f"{file} cannot be read: {error.strerror}.", remedy="Name the exported file.") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidRequest(f"{file} is not an export: {error!r}.", remedy="Export it again.") from error
+    updates = updates_of(content, str(file))
     with owning(directory) as (store, epoch):
         store.commit(Commit(epoch, updates))
     return len(updates)
+
+
+def updates_of(content: bytes, file: str) -> list[Put]:
+    """The content of an export as updates; `InvalidRequest` when it is none, or is damaged."""
+    try:
+        return [_update(json.loads(line)) for line in content.decode().splitlines()]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InvalidRequest(f"{file} is not an export: {error!r}.", remedy="Export it again.") from error
 
 
 def _update(line: dict[str, object]) -> Put:
