@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java run orders check unit test model spec crash bench requirements docs
+.PHONY: help setup java run orders check unit test fuzz model spec crash bench requirements docs
 
 PY := .venv/bin/python
 
@@ -37,6 +37,9 @@ unit: setup ## The unit tests alone, without servers and without Spark, the quic
 test: setup java ## All tests, on real servers that it installs and starts by itself
 	@$(PY) -m pytest -n 2 --dist worksteal
 	@echo "test: all passed"
+
+fuzz: setup ## Random and damaged inputs to every reader of outside bytes, bounded in time and memory; SECONDS=n
+	@$(PY) -m tests.fuzz --seconds $(or $(SECONDS),300)
 
 model: setup ## The exhaustive exploration of the ledger, more than 11 million states (about half an hour)
 	@$(PY) -m tests.model.full

@@ -189,7 +189,7 @@ def _is_well(child: Child, address: str) -> bool:
     try:
         with urlopen(f"http://{address}/health", timeout=1) as answer:
             told = json.load(answer)
-    except (OSError, HTTPException, ValueError):
+    except (OSError, HTTPException, ValueError, RecursionError):
         return False
     return isinstance(told, dict) and told.get("pid") == child.pid
 
