@@ -70,6 +70,46 @@ def test_colour_is_for_terminals_and_nobody_gets_it_who_does_not_want_it(
         assert terminal.screen.has_color is colored
 
 
+def test_a_dumb_terminal_gets_lines_and_no_control_characters(run: Path, tmp_path: Path) -> None:
+    dumb: dict[str, str | None] = {"TERM": "dumb"}
+    with Terminal(["holdfast", "top", "--times", 2, "--every", 0.1], directory=run, environment=dumb) as top:
+        assert top.end() == 0
+    with run_in_terminal(tmp_path, "--interval", 0.1, environment=dumb) as running:
+        running.wait_for("orders running")
+        wait_until(lambda: ask(tmp_path / "pipeline", "status")["snapshot"]["outbox"]["newest"] > 10)
+        running.press(CTRL_C)
+        assert running.end() == 0
+    for terminal in (top, running):
+        assert b"\x1b" not in terminal.raw
+        assert b"\r" not in terminal.raw.replace(b"\r\n", b"")
+    assert running.text.count("orders running") < 10
+    assert top.text.count("orders: running") == 2
+
+
+def test_a_message_is_broken_between_words_at_the_edge_of_the_terminal(run: Path) -> None:
+    with Terminal([*COMMAND, "run"], directory=run, columns=60) as terminal:
+        assert terminal.end() == 1
+        said = terminal.text
+    assert "HF-801" in said
+    assert "`holdfast run --takeover end`, which ends that process first." in " ".join(said.split())
+    assert all(len(line) <= 60 for line in said.splitlines())
+
+
+def test_a_terminal_that_does_not_know_its_size_is_taken_for_a_usual_one(run: Path) -> None:
+    with Terminal(["sh", "-c", "stty cols 0; exec holdfast doctor"], directory=run) as terminal:
+        assert terminal.end() == 1
+        assert_clean(terminal)
+        assert "HF-801" in terminal.text
+
+
+def test_top_shows_as_much_as_fits_and_says_what_does_not(run: Path) -> None:
+    with Terminal(["holdfast", "top", "--every", 0.2], directory=run, columns=80, rows=8) as terminal:
+        terminal.wait_for("more lines: `holdfast status` shows them")
+        wait_until(lambda: terminal.lines[:1] != [] and terminal.lines[0].startswith("orders: running"))
+        terminal.press(CTRL_C)
+        assert terminal.end() == 0
+
+
 def test_what_goes_into_a_file_has_neither_colour_nor_cursor(run: Path) -> None:
     with Terminal(
         ["sh", "-c", "holdfast status > status.txt 2>&1; holdfast graph | cat > graph.txt"], directory=run
