@@ -32,14 +32,11 @@ made from the models by `make docs`; the same as JSON Schema, for editors, is `h
 - **Relative paths** begin at the folder of the document, wherever a command is started; a link to a document counts by
   where the link lies. Earlier versions began at the working directory: what exists there alone is refused (HF-903).
 - **Not built yet**, and refused as unknown: {not_built}; sources of the types {no_sources}; sinks of the types
-  {no_sinks}. Cursors are kept in SQLite beside the logs, and are not copied elsewhere.
+  {no_sinks}. Checkpoints in memory, or in an object store without a local one, are for Python programs alone.
 """
 
 NOT_BUILT: list[tuple[str | int, ...]] = [
     ("metadata", "tenant"),
-    ("spec", "checkpoint", "store"),
-    ("spec", "checkpoint", "remote"),
-    ("spec", "checkpoint", "replicate_every"),
     ("spec", "source", "direct"),
     ("spec", "source", "snapshot"),
 ]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from holdfast.cli.output import Output
     from holdfast.control.ending import Manner
     from holdfast.control.status import Status
-    from holdfast.model.errors import HoldfastError
     from holdfast.runtime.plan import Plan
+    from holdfast.runtime.starting import StartDelay
 
 log = logging.getLogger("holdfast")
 alarms = logging.getLogger(ALARMS)
@@ -145,11 +145,17 @@ class _Face:
         }
         self._event(value, f"{name} runs in {directory}; Ctrl-C drains it.{logged}{served}")
 
-    def waiting(self, error: HoldfastError) -> None:
-        """The start waits for room on the disk."""
+    def waiting(self, delay: StartDelay) -> None:
+        """The start waits for room on the disk, or for a lock."""
         name = self._plan.name
-        value = {"event": "waiting", "pipeline": name, "cause": error.what, "remedy": error.remedy}
-        self._event(value, f"{name} starts by itself once its disk has room. {error.what}")
+        value = {
+            "event": "waiting",
+            "pipeline": name,
+            "reason": delay.reason,
+            "cause": delay.what,
+            "remedy": delay.remedy,
+        }
+        self._event(value, f"{name} waits for {delay.reason}, then starts by itself. {delay.what} {delay.remedy}")
 
     def seen(self, status: Status) -> None:
         """Once an interval."""

@@ -25,7 +25,7 @@ from holdfast.model.errors import ControlUnavailable, HoldfastError
 from holdfast.runtime.ground import Accept
 from holdfast.runtime.owner import Takeover
 from holdfast.runtime.pipeline import Pipeline, Until
-from holdfast.runtime.starting import start_when_there_is_room
+from holdfast.runtime.starting import StartDelay, start_when_possible
 
 if TYPE_CHECKING:
     from holdfast.control.snapshot import Snapshot
@@ -60,24 +60,25 @@ def host(
     told: Callable[[Status], None] = lambda _: None,
     started: Callable[[int | None], None] = lambda _: None,
     ends: Callable[[Manner, float], None] = lambda *_: None,
-    waiting: Callable[[HoldfastError], None] = lambda _: None,
+    waiting: Callable[[StartDelay], None] = lambda _: None,
 ) -> StopRecord | None:
     """Run until it ends, and say what remains. Raises what ended the pipeline, if something did.
 
-    On a full disk it starts once there is room. None when it was asked to stop before.
+    On a full disk it starts once there is room, and behind a locked file once the lock is free. None when it was
+    asked to stop before.
 
     :param text: the document of the plan, which is kept beside the logs.
     :param folder: where the relative paths of the document begin; the working directory without it.
     :param told: given the status once an interval.
     :param started: called with the port of the metrics once capture and lanes work.
     :param ends: called before a drain begins, with the seconds that it may take, and before a stop.
-    :param waiting: called once when the start has to wait for room on the disk, with the reason.
+    :param waiting: called when the start has to wait, once for each reason.
     """
     whole = Pipeline.of(plan)
     ending = Ending()
     signals = StopSignals(ending)
     with signals.handled():
-        is_started = start_when_there_is_room(
+        is_started = start_when_possible(
             lambda: whole.start(
                 until=manners.until, takeover=manners.takeover, accept=manners.accept, processor=processor
             ),

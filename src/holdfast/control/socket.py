@@ -160,7 +160,7 @@ def receive(connection: socket.socket) -> dict[str, object]:
         line += received
     try:
         message = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict) or message.get("version") != VERSION:
         theirs = message.get("version") if isinstance(message, dict) else "none"

@@ -37,7 +37,9 @@ HoldfastError
 │   ├── InvalidCommit            HF-313
 │   ├── UnknownEpoch             HF-314
 │   ├── StoreClosed              HF-315
-│   └── InvalidFlow              HF-316
+│   ├── InvalidFlow              HF-316
+│   ├── StoreChanged             HF-317
+│   └── CheckpointsMissing       HF-318
 ├── DeliveryError
 │   ├── Transient                HF-401
 │   ├── Throttled                HF-402
@@ -365,6 +367,18 @@ class InvalidFlow(CheckpointError):
     """Raised when a flow of operators cannot run: a cycle, two links of one name, a missing operator, a torn state."""
 
     code = "HF-316"
+
+
+class StoreChanged(CheckpointError):
+    """A pipeline is started with another kind of checkpoint store than the one that holds its checkpoints."""
+
+    code = "HF-317"
+
+
+class CheckpointsMissing(CheckpointError):
+    """A checkpoint store holds nothing of a pipeline that has published batches; starting could double rows."""
+
+    code = "HF-318"
 
 
 class DeliveryError(HoldfastError):

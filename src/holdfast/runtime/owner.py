@@ -222,6 +222,6 @@ def _understood(text: bytes) -> Holder | None:
         document = json.loads(text)
         process = ProcessId(int(document["pid"]), str(document["started"]))
         helpers = tuple(ProcessId(int(pid), str(started)) for pid, started in document.get("helpers", ()))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     return Holder(process, helpers)

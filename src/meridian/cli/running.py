@@ -44,9 +44,14 @@ def run(out: Output, directory: Path, simulate: bool, screen: bool, until_alerts
     is_watched = screen and sys.stdout.isatty() and out.form is Form.TEXT
     with ExitStack() as held:
         looked = _screen(held) if is_watched else _lines(out)
-        run_operation(home, Manner(is_simulated=simulate, told=out.progress, looked=looked, until_raised=until_alerts))
+        run_operation(home, Manner(simulate, told=_steps(out), looked=looked, until_raised=until_alerts))
     out.end_progress()
     out.note(f"Stopped in order. What it knows is in {directory}; the same command goes on from here.")
+
+
+def _steps(out: Output) -> Callable[[str], None]:
+    """In a log file, a line for each step of the start; what stands behind a colon is how far the step has come."""
+    return lambda line: out.progress(line, occasion=line.partition(":")[0])
 
 
 def _screen(held: ExitStack) -> Callable[[Snapshot], None]:

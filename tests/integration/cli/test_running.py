@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.support.command_line import DOCUMENT, holdfast, running, wait_until
@@ -82,6 +82,26 @@ def test_sigterm_drains(tmp_path: Path) -> None:
         run.terminate()
         code, said = run.end()
     assert (code, said[-1]["stop"]["reason"]) == (0, "graceful")
+
+
+def test_ctrl_c_says_how_many_captured_events_are_left_for_the_next_start(tmp_path: Path) -> None:
+    with running(tmp_path) as run:
+        directory = tmp_path / "pipeline"
+        assert run.ask("pause", "pipeline").code == 0
+        wait_until(lambda: ask(directory, "status")["snapshot"]["sources"][0]["waiting"] > 100)
+        run.process.send_signal(signal.SIGINT)
+        code, said = run.end()
+    waiting = said[-1]["stop"]["unprocessed"]["orders"]
+    assert code == 0
+    assert waiting == ask_files(directory)["sources"][0]["waiting"] > 100
+    told = (directory / "log" / "holdfast.log").read_text()
+    assert f"{waiting:,} captured events of orders wait in its inbox" in told
+    assert "Nothing is left over" not in told
+
+
+def ask_files(directory: Path) -> dict[str, Any]:
+    seen: dict[str, Any] = holdfast("status", directory, "--output", "json", directory=directory).json["snapshot"]
+    return seen
 
 
 def test_a_second_sigterm_stops_a_drain_that_waits_for_a_sink(tmp_path: Path) -> None:

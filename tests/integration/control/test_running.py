@@ -13,6 +13,7 @@ from holdfast import Pipeline, Upsert
 from holdfast.capture import generator
 from holdfast.checkpoint import CURSORS
 from holdfast.control import DeadLetters, Standing, stopped
+from holdfast.control.files import status_from_files
 from holdfast.deliver import LaneState
 from holdfast.log import DeadLetterFilter, DeadLetterLimits, EntryState, Fate
 from holdfast.model.errors import LogMissing, PipelineBusy
@@ -50,6 +51,20 @@ def test_rows_that_the_table_refused_reach_it_later_and_the_files_see_nothing_of
         assert world.table() == [*good, *bad]
         assert world.files() == list(range(1, 301)), "none twice"
         assert (world.letters.list(), conserved(world)) == ([], True)
+
+
+def test_a_stopped_pipeline_whose_newest_batch_is_redelivered_has_nothing_waiting(tmp_path: Path) -> None:
+    world = Mendable(tmp_path, 60, refused="NEW.n = 7")
+    with running(world):
+        world.bring(60)
+        world.mend_table()
+        world.letters.reprocess(ALL)
+        wait_until(world.is_delivered, "it is delivered")
+        published = world.whole.engine.ground.outbox.last_oseq()
+        world.whole.drain()
+    seen = status_from_files(tmp_path / "pipeline").snapshot
+    assert [(source.end, source.waiting) for source in seen.sources] == [(60, 0)]
+    assert (seen.outbox.newest, [lane.lag_batches for lane in seen.lanes]) == (published, [0, 0])
 
 
 @pytest.mark.req("K10")

@@ -125,3 +125,11 @@ def test_a_version_that_is_not_ours_is_told_as_that(tmp_path: Path) -> None:
         error = raw(tmp_path, b'{"version": 9}\n')["error"]
     assert isinstance(error, dict)
     assert isinstance(raised(error), ControlMismatch)
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"version": ' + b"9" * 5_000 + b"}", b"\xff", b"{"])
+def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(line: bytes, tmp_path: Path) -> None:
+    with served(tmp_path):
+        answer = raw(tmp_path, line + b"\n")
+        assert answer["error"]["code"] == ControlMismatch.code  # type: ignore[index]
+        assert ask(tmp_path, "hello") == {"what": "hello"}

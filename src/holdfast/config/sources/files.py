@@ -40,7 +40,7 @@ class LogFilesBlock(SourceBlock):
     forget_after: Duration = timedelta(minutes=1)
     """When a file is forgotten that is gone and read."""
     max_open: Count | None = None
-    """How many files are open at once; without it, half of what the system allows."""
+    """How many files are open at once; without it, a quarter of what the system allows."""
 
     def source(self) -> Source:
         """The files, followed."""

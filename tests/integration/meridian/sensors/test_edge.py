@@ -20,7 +20,7 @@ from holdfast.log import Inbox, InboxReader
 from holdfast.model.envelope import CAPTURED
 from meridian.sensors import Observation, SourceKind, columns_of, to_observations
 from meridian.sensors.consumers import Consumer, declare
-from meridian.sensors.radar_frame import decode
+from meridian.sensors.radar_frame import RadarFrame, decode
 from meridian.sensors.simulate.archive import Archive
 from meridian.sensors.simulate.emission import Emission
 from meridian.sensors.simulate.objects import synthetic
@@ -256,6 +256,34 @@ def test_a_source_that_has_died_is_told_and_the_others_go_on(tmp_path: Path) -> 
         assert [name for name, source in health["sources"].items() if not source["alive"]] == ["radar-1"]
         while not edge.logged("source.ended"):
             pass
+
+
+@pytest.mark.req("EVT-04", "EVT-05")
+def test_observations_from_the_future_are_counted_and_their_lag_is_zero(tmp_path: Path) -> None:
+    now = time.time_ns()
+    made_at = [now - 2_000_000_000, *(now + hours * 3_600_000_000_000 for hours in (1, 2, 3))]
+    with edge_process(written(tmp_path, "http://127.0.0.1:9/none")) as edge:
+        send_datagrams(edge.address("radar-1"), [frame_made_at(each) for each in made_at])
+        while (radar := edge.get("/metrics")[1]["sources"]["radar-1"])["durable"] < len(made_at):
+            time.sleep(0.01)
+        took = (time.time_ns() - now) / 1e9
+    assert radar["clock_skew_observed_total"] == 3
+    assert radar["source_lag_seconds"]["buckets"]["0.001"] == 3, "the others came two seconds after they were made"
+    assert 2.0 <= radar["source_lag_seconds"]["sum"] <= 2.0 + took
+
+
+def frame_made_at(time_ns: int) -> bytes:
+    return RadarFrame(
+        array_id=1,
+        target_track_id=7,
+        timestamp_ns=time_ns,
+        range_m=1e6,
+        range_rate_m_s=10.0,
+        azimuth_rad=1.0,
+        elevation_rad=0.5,
+        sigma_range_m=5.0,
+        sigma_rate_m_s=0.1,
+    ).to_bytes()
 
 
 @pytest.mark.req("ING-02", "ING-19", "CTL-03", "FLW-12")

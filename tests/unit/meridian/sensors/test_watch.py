@@ -25,7 +25,6 @@ def test_what_was_dropped_before_the_first_look_counts() -> None:
     assert "drops" in Watch().alarms(Sample(0.25, taken=5, dropped=30, ahead=0))
 
 
-@pytest.mark.req("EVT-05")
 def test_a_clock_is_told_only_when_it_stays_ahead() -> None:
     watch = Watch()
     for second in range(60):
