@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.checkpoint import SqliteStore
 from holdfast.control.client import ask
 from tests.support.command_line import DOCUMENT, ROOT, holdfast, wait_until
 from tests.support.terminal import CTRL_C, Terminal
@@ -68,6 +69,21 @@ def test_colour_is_for_terminals_and_nobody_gets_it_who_does_not_want_it(
     with Terminal(["holdfast", "status"], directory=run, environment=environment) as terminal:
         terminal.end()
         assert terminal.screen.has_color is colored
+
+
+@pytest.mark.parametrize("columns", [50, 80])
+def test_findings_of_a_killed_run_and_problems_of_a_document_fit_the_terminal(tmp_path: Path, columns: int) -> None:
+    (tmp_path / "pipeline").mkdir()
+    (tmp_path / "pipeline" / "control.sock").touch()
+    SqliteStore(tmp_path / "pipeline" / "checkpoints.db").close()
+    (tmp_path / "pipeline.yaml").write_text(DOCUMENT)
+    (tmp_path / "bad.yaml").write_text(DOCUMENT.replace("generator", "generatr"))
+    for command, code, said in ((["doctor"], 3, "socket-stale"), (["validate", "bad.yaml"], 1, "generatr")):
+        environment = _columns(columns)
+        with Terminal(["holdfast", *command], directory=tmp_path, columns=400, environment=environment) as terminal:
+            assert terminal.end() == code
+            assert said in terminal.text
+            assert [line for line in terminal.text.splitlines() if len(line) > columns] == []
 
 
 def test_a_dumb_terminal_gets_lines_and_no_control_characters(run: Path, tmp_path: Path) -> None:
