@@ -30,4 +30,8 @@ def located(written: str, folder: Path, *, sign: str = "") -> str:
 
 
 def _exists(path: Path) -> bool:
-    return next(iglob(str(path), recursive=True), None) is not None if has_magic(str(path)) else path.exists()  # noqa: PTH207 (a whole pattern, absolute or not)
+    pattern = str(path)
+    try:
+        return any(True for _ in iglob(pattern, recursive=True)) if has_magic(pattern) else path.exists()  # noqa: PTH207
+    except (OSError, ValueError):  # no name of a file: whoever opens it says why
+        return False
