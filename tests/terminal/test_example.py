@@ -1,4 +1,4 @@
-"""The example of `make orders` in a real terminal: interrupted, run again, reconciled."""
+"""What `make orders` and `make bench` run, in a real terminal: interrupted, and run again."""
 
 from __future__ import annotations
 
@@ -26,3 +26,13 @@ def test_ctrl_c_drains_it_and_the_next_run_goes_on_and_reconciles(tmp_path: Path
         assert terminal.end(120) == 0
         assert_clean(terminal)
         assert "Reconciled: 2,000 orders, none missing, none doubled" in terminal.text
+
+
+def test_ctrl_c_ends_a_benchmark_with_one_line(tmp_path: Path) -> None:
+    environment: dict[str, str | None] = {"PYTHONPATH": str(ROOT)}
+    with Terminal([sys.executable, "-m", "bench", "ledger"], directory=tmp_path, environment=environment) as terminal:
+        terminal.wait_for("bench: ledger …")
+        terminal.press(CTRL_C)
+        assert terminal.end() == 130
+        assert_clean(terminal)
+        assert terminal.lines[-1].endswith("bench: interrupted; there are no figures.")

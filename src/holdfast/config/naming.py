@@ -17,6 +17,8 @@ from holdfast.model.errors import DocumentUnreadable
 from holdfast.model.names import NAME
 
 _MOST_BYTES = 1 << 20
+_OWNER = "owner.lock"
+"""In every directory that a pipeline was started in."""
 
 
 def named_in(file: Path, *, environment: Mapping[str, str] = os.environ) -> tuple[str, Path] | None:
@@ -33,7 +35,7 @@ def named_in(file: Path, *, environment: Mapping[str, str] = os.environ) -> tupl
 
 def directory_of(name: str, given: str | None, folder: Path) -> Path:
     """Where everything that a pipeline remembers lies, when a document in this folder declares it."""
-    return Path(located(given or f"holdfast-data/{name}", folder))
+    return Path(located(given or f"holdfast-data/{name}", folder, sign=_OWNER))
 
 
 def text_of(path: Path) -> str:

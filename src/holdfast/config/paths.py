@@ -12,13 +12,14 @@ from pathlib import Path
 from holdfast.model.errors import PathInWorkingDirectory
 
 
-def located(written: str, folder: Path) -> str:
+def located(written: str, folder: Path, *, sign: str = "") -> str:
     """The path that a document in this folder means; `PathInWorkingDirectory` when only an earlier version's is there.
 
     :param written: a path, which may hold wildcards.
+    :param sign: a file that a directory holds if it is what the document means; without one, whatever is there counts.
     """
     meant, former = folder / written, Path(written)
-    if former.is_absolute() or meant.absolute() == former.absolute() or _exists(meant) or not _exists(former):
+    if former.is_absolute() or meant.absolute() == former.absolute() or _exists(meant) or not _exists(former / sign):
         return str(meant)
     raise PathInWorkingDirectory(
         f"The document means {meant.absolute()}, which does not exist; {former.absolute()} does. Relative paths begin "
@@ -29,4 +30,8 @@ def located(written: str, folder: Path) -> str:
 
 
 def _exists(path: Path) -> bool:
-    return next(iglob(str(path), recursive=True), None) is not None if has_magic(str(path)) else path.exists()  # noqa: PTH207 (a whole pattern, absolute or not)
+    pattern = str(path)
+    try:
+        return any(True for _ in iglob(pattern, recursive=True)) if has_magic(pattern) else path.exists()  # noqa: PTH207
+    except (OSError, ValueError):  # no name of a file: whoever opens it says why
+        return False

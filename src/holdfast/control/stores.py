@@ -45,7 +45,8 @@ def address_at(directory: Path) -> StoreAddress:
     match recorded_kind(Layout(directory)):
         case None:
             raise NotRunning(
-                f"{directory} holds no pipeline.", remedy="Name its document or its directory, or start it first."
+                f"No pipeline was started in {directory} yet.",
+                remedy="Start it with `holdfast run`, or name another one.",
             )
         case PostgresSettings.kind:
             return _on_a_server(directory)

@@ -66,6 +66,7 @@ def test_state_that_lies_in_the_working_directory_is_told_and_not_begun_anew(tmp
     home, former = tmp_path / "home", tmp_path / "former"
     home.mkdir()
     (former / "pipeline").mkdir(parents=True)
+    (former / "pipeline" / "owner.lock").touch()
     (home / "pipeline.yaml").write_text(DOCUMENT)
     for command in ("run", "status"):
         refused = holdfast(command, home / "pipeline.yaml", directory=former)

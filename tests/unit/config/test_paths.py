@@ -67,6 +67,8 @@ def test_what_an_earlier_version_left_in_the_working_directory_is_not_begun_anew
 
 def test_once_it_is_moved_beside_the_document_nothing_is_said(document: Path) -> None:
     Path("holdfast-data/orders").mkdir(parents=True)
+    assert find(document).directory == document.parent / "holdfast-data" / "orders", "no pipeline was started there"
+    Path("holdfast-data/orders/owner.lock").touch()
     with pytest.raises(PathInWorkingDirectory):
         find(document)
     Path("holdfast-data").rename(document.parent / "holdfast-data")

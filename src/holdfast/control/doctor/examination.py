@@ -37,7 +37,7 @@ def examine_owned(directory: Path) -> Diagnosis:
     is_known = layout.checkpoints.exists() or layout.checkpoint_kind.exists()
     if not is_known and not layout.outbox.exists():
         raise NotRunning(
-            f"{directory} holds no pipeline.", remedy="Name its document or its directory, or start it first."
+            f"No pipeline was started in {directory} yet.", remedy="Start it with `holdfast run`, or name another one."
         )
     return Diagnosis(directory, tuple(_findings(layout)))
 
