@@ -15,6 +15,7 @@ import numpy as np
 from meridian.orbit.cdm import CdmObject, ConjunctionMessage
 from meridian.orbit.cdm.message import EARTH, EARTH_FIXED, INERTIAL_FRAMES
 from meridian.orbit.equinoctial import EARTH_MU
+from meridian.orbit.errors import InvalidEncounter
 from meridian.orbit.frames import Floats, rtn_basis
 from meridian.orbit.pc.caveats import Caveat, Flaw, Subject
 from meridian.orbit.pc.encounter import Encounter, invalid
@@ -44,14 +45,14 @@ def encounter_of(message: ConjunctionMessage, hard_body_radius_m: float | None =
 def _require_one_frame(message: ConjunctionMessage) -> None:
     frames = [message.first.frame, message.second.frame]
     if frames[0] != frames[1]:
-        raise invalid(
+        raise InvalidEncounter(
             f"The message {message.message_id} gives object 1 in {frames[0]} and object 2 in {frames[1]}. Between the "
             "two lie the orientation of the Earth on that day and up to hundreds of metres, which the message does "
             "not say.",
             remedy="Ask the originator for both states in one frame, as CCSDS 508.0-B-1 demands.",
         )
     if frames[0] not in INERTIAL_FRAMES | {EARTH_FIXED}:
-        raise invalid(
+        raise InvalidEncounter(
             f"The states of the message {message.message_id} are in {frames[0]}.",
             remedy="Give both states in EME2000, GCRF or ITRF.",
         )
@@ -61,18 +62,20 @@ def _state(message: ConjunctionMessage, of: CdmObject) -> Floats:
     """The inertial state (6,) of an object that is bound to the Earth and not inside it."""
     name = f"{of.designator} of the message {message.message_id}"
     if of.orbit_center.upper() != EARTH:
-        raise invalid(
+        raise InvalidEncounter(
             f"The object {name} orbits {of.orbit_center} and not the Earth.",
             remedy="Use a tool for that body: the motion and the frames here are those of the Earth.",
         )
     position, velocity = of.position_m, of.inertial_velocity_m_s
     distance = float(np.linalg.norm(position))
     if not _LOWEST_M < distance < _HIGHEST_M:
-        raise invalid(f"The object {name} is {distance / 1e3:,.0f} km from the centre of the Earth.", remedy=_UNITS)
+        raise InvalidEncounter(
+            f"The object {name} is {distance / 1e3:,.0f} km from the centre of the Earth.", remedy=_UNITS
+        )
     if not float(np.linalg.norm(velocity)) ** 2 < 2.0 * EARTH_MU / distance:
-        raise invalid(f"The object {name} is not bound to the Earth.", remedy=_UNITS)
+        raise InvalidEncounter(f"The object {name} is not bound to the Earth.", remedy=_UNITS)
     if not np.linalg.norm(np.cross(position, velocity)) > 1e-6 * distance:
-        raise invalid(f"The object {name} falls straight down or stands still.", remedy=_UNITS)
+        raise InvalidEncounter(f"The object {name} falls straight down or stands still.", remedy=_UNITS)
     return np.concatenate([position, velocity])
 
 
