@@ -2,6 +2,9 @@
 
 A pipeline reads 4,000 orders a second into Parquet, is killed with everything it started, and is started again. Times
 are from the start of the new process, the interpreter's own start and all imports included.
+
+Then only its JVM is killed, and the process that started it lives on. Times are from the kill until the first batch is
+committed that the next JVM processed.
 """
 
 from __future__ import annotations
@@ -33,6 +36,30 @@ def run() -> Iterator[dict[str, object]]:
                 "value": round(median(found[name] for found in rounds), 2),
                 "unit": "s",
             }
+    for kind in ("stateless", "stateful"):
+        with tempfile.TemporaryDirectory() as scratch:
+            found = list(deaths_of_the_jvm(Path(scratch), kind))
+        yield {
+            "bench": "restart",
+            "figure": f"{kind}_batch_after_death_of_jvm",
+            "value": round(median(found), 2),
+            "unit": "s",
+        }
+
+
+def deaths_of_the_jvm(directory: Path, kind: str) -> Iterator[float]:
+    """Kill the JVM of a pipeline that lives on, as often as asked: seconds until the next batch is committed."""
+    process, _ = lived_until_a_batch(directory, kind)
+    assert process.stdout is not None
+    try:
+        for _ in range(ROUNDS):
+            time.sleep(3)
+            process.send_signal(signal.SIGUSR1)
+            times = dict(json.loads(process.stdout.readline()) for _ in range(2))
+            print(f"bench: restart {kind} {times}", flush=True)
+            yield times["new batch"] - times["JVM killed"]
+    finally:
+        end(process)
 
 
 def restarts(directory: Path, kind: str) -> Iterator[dict[str, float]]:

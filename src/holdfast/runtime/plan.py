@@ -134,7 +134,7 @@ class Plan:
     isolation: IsolationLimits = field(default_factory=IsolationLimits)
     spark: SparkSettings = field(default_factory=SparkSettings)
     output_mode: str = "append"
-    step_texts: Sequence[StepText] = ()
+    step_texts: Sequence[StepText] = field(default=(), compare=False, repr=False)
     """Where each step stands in the document, when there is one."""
 
     @property

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.command_line import holdfast
 from tests.support.crash.reconcile import file_numbers, table_numbers
 from tests.support.descendants import Descendant, descendants_of, is_worker, is_worker_server
 from tests.support.engine_pipelines import wait_until
@@ -82,3 +87,48 @@ def test_whatever_of_spark_is_killed_the_pipelines_go_on_by_themselves(tmp_path:
     assert history is not None
     assert {run.exit for run in history.runs} == {Exit.ABORTED, Exit.OK}
     assert any("Spark's JVM was killed by SIGKILL" in run.reason for run in history.runs)
+
+
+DOCUMENT = """\
+apiVersion: holdfast/v1
+kind: Pipeline
+metadata: {name: orders}
+spec:
+  directory: pipeline
+  source: {type: generator, name: orders, pace: {rate: 200}}
+  process: [{sql: "SELECT seq, after.n AS n FROM events"}]
+  sinks: [{name: table, type: sqlite, path: orders.db, table: orders}]
+  restarts: {failures: 0}
+  spark: {master: "local[1]"}
+"""
+
+
+def delivered(directory: Path) -> int:
+    status = holdfast("status", "pipeline", "--output", "json", directory=directory)
+    return int(status.json["snapshot"]["outbox"]["committed"]) if status.code in (0, 3, 5) else 0
+
+
+@pytest.mark.timeout(400)
+def test_the_command_goes_on_by_itself_and_says_in_one_line_why_spark_was_away(tmp_path: Path) -> None:
+    (tmp_path / "pipeline.yaml").write_text(DOCUMENT)
+    with (tmp_path / "said").open("w") as said:
+        command = [sys.executable, "-m", "holdfast.cli", "run"]
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=said, stderr=said)
+    try:
+        wait_until(lambda: delivered(tmp_path) > 0, "a batch is delivered", within=PATIENCE)
+        (java,) = [each for each in descendants_of(process.pid) if "java" in each.command]
+        os.kill(java.pid, signal.SIGKILL)
+        wait_until(lambda: not java.lives, "the JVM is dead")
+        before = delivered(tmp_path)
+        wait_until(lambda: delivered(tmp_path) > before + 1, "batches are delivered again", within=PATIENCE)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.wait()
+    text = (tmp_path / "said").read_text()
+    assert text.count("it is started again in 0.1 s: Spark's JVM was killed by SIGKILL.") == 1
+    assert not any(sign in text for sign in ("Traceback", "\tat ", "py4j", "Errno"))
+    with closing(sqlite3.connect(tmp_path / "orders.db")) as table:
+        rows, distinct, most = table.execute("SELECT count(*), count(DISTINCT n), max(n) FROM orders").fetchone()
+    assert rows == distinct == most > 0
