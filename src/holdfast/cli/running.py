@@ -12,7 +12,7 @@ import click
 from holdfast.cli.command import command
 from holdfast.cli.interrupts import leave_at_once
 from holdfast.cli.logs import ALARMS, LEVELS, logging_to
-from holdfast.cli.output import Form
+from holdfast.cli.output import Form, fitted, results_width
 from holdfast.cli.showing import alarm_line, progress_line, record_text
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def run(
                 metrics_file=metrics_file,
                 metrics_port=metrics_port,
             ),
+            folder=document.parent,
             processor=click.get_current_context().obj,
             told=face.seen,
             started=face.started,
@@ -115,7 +116,7 @@ def run(
         out.end_progress()
         ended = record_text(plan.name, record)
         log.info("%s", ended)
-    out.result({"event": "ended", "pipeline": plan.name, "stop": record}, ended)
+    out.result({"event": "ended", "pipeline": plan.name, "stop": record}, fitted(ended, results_width()))
 
 
 class _Face:

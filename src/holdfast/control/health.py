@@ -31,6 +31,7 @@ class Alarm(Enum):
     """What somebody should be woken for."""
 
     CHECKPOINT_AGE = "checkpoint-age"
+    CHECKPOINT_COPY_LATE = "checkpoint-copy-late"
     DEAD_LETTERS_FULL = "dead-letters-full"
     DEAD_LETTER_RATE = "dead-letter-rate"
     DISK_FULL = "disk-full"
@@ -40,6 +41,7 @@ class Alarm(Enum):
     QUOTA_NEAR = "quota-near"
     SOURCE_STALLED = "source-stalled"
     SOURCE_UNACKNOWLEDGED = "source-unacknowledged"
+    SPARK_LOST = "spark-lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ _OFTEN_LOST = 3
 """Losses of Spark's processes within ten minutes that somebody should look at."""
 _NEAR = 0.8
 _LITTLE_DISK = 64 << 20
+_UNSAVED = {"postgres": "See that the PostgreSQL server of the checkpoint store answers; they are written then."}
+"""What to do about cursors that cannot be written, where it is not the disk."""
 
 
 def judge(pictures: Sequence[Snapshot]) -> Health:
@@ -135,22 +139,21 @@ def _of_the_pipeline(now: Snapshot) -> Iterator[Finding]:
 
 
 def _of_spark(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[Finding]:
-    if not now.spark.active:
-        if now.spark.restarts:
-            cause = f"The query ended and is started again: {now.spark.last_failure}"
-            yield Finding(
-                "spark", Level.FAILING, cause, "Wait; capture and sinks go on. What Spark printed is in its log."
-            )
-        else:
-            yield Finding("spark", Level.DEGRADED, "Spark is not up yet.", "Wait; capture and sinks work already.")
+    spark = now.spark
+    is_often_lost = spark.lost_lately >= _OFTEN_LOST
+    if not spark.active and not spark.restarts:
+        yield Finding("spark", Level.DEGRADED, "Spark is not up yet.", "Wait; capture and sinks work already.")
         return
-    if now.spark.lost_lately >= _OFTEN_LOST:
-        cause = (
-            f"Spark's processes were lost {now.spark.lost_lately} times in ten minutes, last: {now.spark.last_failure}"
-        )
-        yield Finding(
-            "spark", Level.DEGRADED, cause, "Look for the out-of-memory killer in `dmesg`; give it more memory."
-        )
+    if is_often_lost:
+        often = f"Spark's JVM or a Python worker was lost {spark.lost_lately} times within ten minutes."
+        cause = f"{often} The last time: {spark.last_failure}"
+        remedy = "Look for the out-of-memory killer in `dmesg`, and at the end of `log/spark.log`."
+        yield Finding("spark", Level.DEGRADED if spark.active else Level.FAILING, cause, remedy, Alarm.SPARK_LOST)
+    elif not spark.active:
+        cause = f"The query ended and is started again: {spark.last_failure}"
+        yield Finding("spark", Level.FAILING, cause, "Wait; capture and sinks go on meanwhile.")
+    if not spark.active:
+        return
     since = _seconds_unchanged(pictures, lambda picture: picture.outbox.newest)
     is_held = now.state == "paused" or _is_near(now.outbox.nbytes, now.outbox.quota, share=1.0)
     oldest = max((source.age for source in now.sources), default=0.0)
@@ -159,7 +162,7 @@ def _of_spark(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[Finding]:
             "spark",
             Level.FAILING,
             f"No batch was finished for {since:.0f} s, while {sum(s.waiting for s in now.sources):,} events wait.",
-            "Look at Spark's log and its machine.",
+            "Look at `log/spark.log`, and at the memory and processors of the machine.",
             Alarm.PROCESSING_STALLED,
         )
 
@@ -173,9 +176,15 @@ def _of_the_checkpoint(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[
             "checkpoint",
             Level.DEGRADED,
             f"Cursors wait for {unsaved:.1f} s to be written; they should be within {CADENCE:.0f} s.",
-            "See that the disk of the pipeline's directory has room and works.",
+            _UNSAVED.get(now.checkpoint.store, "See that the disk of the pipeline's directory has room and works."),
             Alarm.CHECKPOINT_AGE,
         )
+    copy = now.checkpoint.remote
+    if copy is not None and copy.health != "ok":
+        waiting = f"{copy.behind:,} commits wait, the oldest for {copy.age:.0f} s" if copy.behind else "none waits"
+        cause = f"The remote checkpoint store is not kept up ({waiting}): {copy.cause}."
+        remedy = copy.remedy or "See to the remote store; copying goes on by itself when it is back."
+        yield Finding("checkpoint", Level.DEGRADED, cause, remedy, Alarm.CHECKPOINT_COPY_LATE)
 
 
 def _of_the_disk(now: Snapshot) -> Iterator[Finding]:

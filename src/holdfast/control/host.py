@@ -55,6 +55,7 @@ def host(
     text: str,
     manners: Manners,
     *,
+    folder: Path | None = None,
     processor: Callable[[], Processor] | None = None,
     told: Callable[[Status], None] = lambda _: None,
     started: Callable[[int | None], None] = lambda _: None,
@@ -67,6 +68,7 @@ def host(
     asked to stop before.
 
     :param text: the document of the plan, which is kept beside the logs.
+    :param folder: where the relative paths of the document begin; the working directory without it.
     :param told: given the status once an interval.
     :param started: called with the port of the metrics once capture and lanes work.
     :param ends: called before a drain begins, with the seconds that it may take, and before a stop.
@@ -88,7 +90,7 @@ def host(
             return None
         with ExitStack() as beside:
             beside.callback(_stop_if_open, whole)
-            port = _surround(whole, text, manners, ending, told, beside)
+            port = _surround(whole, (text, folder or Path()), manners, ending, told, beside)
             started(port)
             signals.phase = Phase.RUNNING
             while not ending.asked.is_set() and not whole.wait(until=manners.until, timeout=0.2):
@@ -98,7 +100,7 @@ def host(
 
 def _surround(
     whole: Pipeline,
-    text: str,
+    document: tuple[str, Path],
     manners: Manners,
     ending: Ending,
     told: Callable[[Status], None],
@@ -115,7 +117,7 @@ def _surround(
 
     directory = whole.engine.plan.directory
     with _tolerated("The document cannot be kept, so changes cannot be compared with it"):
-        keep_document(directory, text)
+        keep_document(directory, *document)
     observer = Observer(whole.engine, interval=manners.interval, told=seen)
     service = Service(whole.engine, observer, ending)
     observer.start()
@@ -135,7 +137,9 @@ def _end(
 ) -> StopRecord | None:
     try:
         try:
-            if ending.is_to_stop():
+            if whole.engine.state.is_over:
+                signals.phase = Phase.STOPPING
+            elif ending.is_to_stop():
                 signals.phase = Phase.STOPPING
                 ends(Manner.STOP, 0.0)
                 whole.stop()

@@ -1,7 +1,8 @@
-"""How often a query may fail before its pipeline is left alone. Pure; the history is kept in the checkpoint store.
+"""How often a query may fail before its pipeline ends, how long to wait in between, and the history of runs. Pure.
 
-Every run writes that it began and how it ended. A run without an end was ended from outside: it is on record, and is no
-failure of the pipeline.
+Every process that starts a pipeline begins with the whole budget, so failures are counted in memory. The history is
+kept in the checkpoint store, for people: every run writes that it began and how it ended. A run without an end was
+ended from outside, which is no failure of the pipeline.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from holdfast.flow.exits import Budget, Exit
+from holdfast.flow.exits import Budget, Exit, recent
 from holdfast.model.errors import RestartsExhausted, UnknownFormat
 
 
@@ -41,35 +42,22 @@ class History:
             return self
         return History((*self.runs[:-1], replace(self.runs[-1], exit=exit_, reason=reason)))
 
-    def check(self, budget: Budget, now: datetime, *, since: datetime) -> None:
-        """`RestartsExhausted` when the pipeline failed too often since it was started.
-
-        Every start begins with a whole budget: whoever starts a pipeline may have mended it. A run that was ended from
-        outside counts for nothing.
-        """
-        lately = [run for run in self._failures(budget, now) if run.began >= since]
-        if budget.is_exceeded_by(len(lately)):
-            raise RestartsExhausted(
-                f"The query failed {len(lately)} times within {_told(budget.within)}, the last time with: "
-                f"{lately[-1].reason or lately[-1].exit}",
-                kept="Everything captured is in the inbox, and every sink stands where its cursor says.",
-                remedy="Mend the cause and start the pipeline again; that gives it a new budget.",
-            )
-
-    def failed_lately(self, budget: Budget, now: datetime) -> str | None:
-        """What somebody who starts the pipeline is told of earlier failures; None when there were none."""
-        lately = self._failures(budget, now)
-        if not lately:
+    def last_end(self) -> str | None:
+        """How the last run ended, for whoever starts the next one; None when it ended well or there was none."""
+        last = self.runs[-1] if self.runs else None
+        if last is None or last.exit is Exit.OK:
             return None
-        times = "once" if len(lately) == 1 else f"{len(lately)} times"
-        return f"it failed {times} within the last {_told(budget.within)}, the last time with: {lately[-1].reason}"
-
-    def _failures(self, budget: Budget, now: datetime) -> list[Run]:
-        return [run for run in self.runs if run.exit in _FAILURES and now - run.began <= budget.within]
+        if last.exit in _FAILURES:
+            return f"failed: {last.reason or 'no reason is on record'}"
+        return "was ended from outside, as by a kill or a reboot"
 
 
 _FAILURES = (Exit.ERRORED, Exit.CRASHED)
 """What a pipeline does by itself; to be killed is no failure of it."""
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def _told(stretch: timedelta) -> str:
@@ -83,6 +71,29 @@ _FIRST_PAUSE = 0.1
 def pause_before(restarts: int, *, longest: float) -> float:
     """Seconds to wait before something is started again that failed so often in a row, this time included."""
     return min(longest, _FIRST_PAUSE * 2.0 ** min(restarts - 1, 30))
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The failures of a query that still count against its restart budget."""
+
+    budget: Budget
+    times: tuple[float, ...] = ()
+    """When each happened, in seconds of one clock, oldest first."""
+
+    def after(self, now: float) -> Failures:
+        """The failures once one more happened."""
+        return replace(self, times=recent((*self.times, now), self.budget, now))
+
+    def check(self, last_reason: str) -> None:
+        """`RestartsExhausted` when they are more than the budget allows."""
+        if self.budget.is_exceeded_by(len(self.times)):
+            raise RestartsExhausted(
+                f"The query failed {_times(len(self.times))} within {_told(self.budget.within)}, which is more often "
+                f"than `restarts` allows. The last failure: {last_reason}",
+                kept="Everything captured is in the inbox, and every sink stands where its cursor says.",
+                remedy="Mend the cause and start the pipeline again; every start has the whole budget.",
+            )
 
 
 class HistoryCodec:

@@ -19,14 +19,18 @@ from holdfast.flow.exits import Exit
 from holdfast.log.datasource import Reading
 from holdfast.log.values import Limits
 from holdfast.model.errors import (
+    CommitStateUnknown,
     DeadLettersFull,
     HoldfastError,
     LogFull,
     LogReadOnly,
     RestartsExhausted,
     SparkDied,
+    SparkUnavailable,
+    StepRefused,
     StoreFull,
     StoreReadOnly,
+    StoreUnavailable,
 )
 from holdfast.process.steps import fingerprint
 from holdfast.runtime.causes import is_for_want_of_disk, reason_of
@@ -36,7 +40,7 @@ from holdfast.runtime.lifecycle import State, state_after
 from holdfast.runtime.processor import Processor, Work
 from holdfast.runtime.publisher import Publisher, Replay, Replayed
 from holdfast.runtime.records import HISTORY
-from holdfast.runtime.restarts import History, pause_before
+from holdfast.runtime.restarts import Failures, History, pause_before
 from holdfast.runtime.timing import Timing
 from holdfast.runtime.undertaker import Undertaker
 
@@ -100,6 +104,8 @@ class Supervisor:
         """Why the query was last started again."""
         self._losses: list[datetime] = []
         """When processes of Spark were lost."""
+        self._failures = Failures(plan.restarts)
+        """Those that count against the restart budget."""
         self._in_a_row = 0
         """Failures since the query last ran for a while."""
         self.starts = Counter[str]()
@@ -156,7 +162,7 @@ class Supervisor:
             if self._stopping.is_set() or failure is None or not self._may_restart(failure):
                 return
             self._in_a_row = 1 if time.monotonic() - began > _A_WHILE else self._in_a_row + 1
-            longest = _LONGEST_PAUSE_AFTER_A_LOSS if isinstance(failure, SparkDied) else _LONGEST_PAUSE
+            longest = _LONGEST_PAUSE_AFTER_A_LOSS if self._is_a_loss(failure) else _LONGEST_PAUSE
             pause = pause_before(self._in_a_row, longest=longest)
             log.warning("the query ended, it is started again in %.1f s: %s", pause, reason_of(failure))
             self._stopping.wait(pause)
@@ -254,15 +260,15 @@ class Supervisor:
     # After a failure
 
     def _may_restart(self, failure: BaseException) -> bool:
-        if state_after(failure) is not State.FAILED:
+        if state_after(failure) is not State.FAILED or self._is_final(failure):
             self._failed(failure)
             return False
         try:
-            if isinstance(failure, SparkDied):
+            if self._is_a_loss(failure):
                 self._note_loss(failure)
             elif not self._waits_for_room(failure) and not self._was_isolated(failure):
                 self._count(failure)
-        except _WAITS_FOR_ROOM as error:
+        except (*_WAITS_FOR_ROOM, StoreUnavailable, CommitStateUnknown) as error:
             log.warning("the end of the query cannot be written down: %s", error)
         except Exception as error:
             self._failed(error)
@@ -270,6 +276,14 @@ class Supervisor:
         self.restarts += 1
         self.last_failure = reason_of(failure)
         return True
+
+    def _is_final(self, failure: BaseException) -> bool:
+        """Whether Spark refuses the steps. Those that it took before may lack a table that is away for a while."""
+        return isinstance(failure, StepRefused) and not self.starts
+
+    def _is_a_loss(self, failure: BaseException) -> bool:
+        """Whether processes of Spark were lost, or do not come up again after they were up once."""
+        return isinstance(failure, SparkDied) or (isinstance(failure, SparkUnavailable) and bool(self.starts))
 
     @staticmethod
     def _waits_for_room(failure: BaseException) -> bool:
@@ -291,15 +305,15 @@ class Supervisor:
 
     def _count(self, failure: BaseException) -> None:
         """Write a failure of the query down; `RestartsExhausted` when it was one too many."""
-        now = datetime.now(UTC)
-        exit_ = Exit.ERRORED if isinstance(failure, HoldfastError) else Exit.CRASHED
-        history = self._history().ended(exit_, reason_of(failure))
+        exit_, reason = Exit.ERRORED if isinstance(failure, HoldfastError) else Exit.CRASHED, reason_of(failure)
+        self._failures = self._failures.after(time.monotonic())
+        history = self._history().ended(exit_, reason)
         try:
-            history.check(self._plan.restarts, now, since=self._ground.began)
+            self._failures.check(reason)
         except RestartsExhausted:
             self._write(history)
             raise
-        self._write(history.begun(now))
+        self._write(history.begun(datetime.now(UTC)))
 
     def _history(self) -> History:
         return self._ground.store.get(HISTORY) or History()

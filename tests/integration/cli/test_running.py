@@ -148,6 +148,25 @@ def test_a_killed_pipeline_is_told_as_crashed_and_its_left_over_socket_is_replac
 
 
 @pytest.mark.req("M24")
+def test_made_up_events_are_of_now_before_and_after_a_kill_and_none_is_doubled(tmp_path: Path) -> None:
+    directory = tmp_path / "pipeline"
+    for _ in range(2):
+        with running(tmp_path) as run:
+            delivered = ask(directory, "status")["snapshot"]["outbox"]["newest"]
+            wait_until(lambda before=delivered: ask(directory, "status")["snapshot"]["outbox"]["newest"] > before + 3)  # type: ignore[misc]
+            seen = run.ask("status").json["snapshot"]
+            lags = [each["event_lag"] for each in (*seen["sources"], *seen["lanes"])]
+            assert len(lags) == 3
+            assert all(0 <= lag < 60 for lag in lags)
+            run.process.kill()
+            run.process.wait()
+    with running(tmp_path) as run:
+        run.terminate()
+        assert run.end()[0] == 0
+    numbers = table_numbers(tmp_path / "sink.db")
+    assert numbers == passed(max(numbers))
+
+
 def test_no_command_signals_a_process_that_was_given_the_id_of_the_owner(tmp_path: Path) -> None:
     with running(tmp_path, "--until", "caught-up", text=FINITE) as run:
         run.end()
@@ -171,6 +190,8 @@ def test_a_second_run_is_refused_and_told_who_owns_it(tmp_path: Path) -> None:
         assert second.code == 1
         assert second.json["error"]["code"] == "HF-801"
         assert str(run.process.pid) in second.json["error"]["what"]
+        assert "`holdfast run --takeover end`" in second.json["error"]["remedy"]
+        assert "Takeover." not in second.out
 
 
 def _lane(directory: Path, name: str) -> dict[str, int]:

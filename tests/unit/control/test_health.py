@@ -90,6 +90,7 @@ def test_dead_letters_that_come_ten_times_as_fast_as_before_raise_an_alarm() -> 
     assert Alarm.DEAD_LETTER_RATE not in alarms(*over)
 
 
+@pytest.mark.req("FLW-12")
 def test_an_inbox_full_of_what_was_processed_is_near_no_quota() -> None:
     """It is kept for as long as nobody needs the room, and says nothing about whether processing keeps up."""
     assert alarms(at(0, sources=source(nbytes=990))) == set()
@@ -101,6 +102,7 @@ def test_a_single_dead_letter_is_no_surge() -> None:
     assert alarms(*(at(second, dead_letters=dead(int(second == 20))) for second in range(21))) == set()
 
 
+@pytest.mark.req("FLW-12")
 def test_no_batch_while_events_wait_is_a_stall_unless_it_is_paused_or_full() -> None:
     waiting = source(waiting=7, age=40.0)
     assert Alarm.PROCESSING_STALLED in alarms(at(0, sources=waiting), at(31, sources=waiting))
@@ -112,3 +114,24 @@ def test_no_batch_while_events_wait_is_a_stall_unless_it_is_paused_or_full() -> 
     assert held == {Alarm.QUOTA_NEAR}
     paused = at(31, sources=waiting, state="paused")
     assert alarms(at(0, sources=waiting, state="paused"), paused) == set()
+
+
+class TestSparkWasLost:
+    REASON = "Spark's JVM was killed by SIGKILL."
+
+    def spark(self, *, active: bool, lost: int) -> SparkView:
+        return replace(WELL.spark, active=active, restarts=max(lost, 1), lost_lately=lost, last_failure=self.REASON)
+
+    def test_once_it_is_failing_until_it_is_up_again_and_the_reason_is_told(self) -> None:
+        down = judge([at(0, spark=self.spark(active=False, lost=1))])
+        assert (down.level, down.ready) == (Level.FAILING, False)
+        assert [finding.cause for finding in down.findings] == [f"The query ended and is started again: {self.REASON}"]
+        assert judge([at(0, spark=self.spark(active=True, lost=1))]).level is Level.OK
+
+    @pytest.mark.parametrize(("active", "level"), [(True, Level.DEGRADED), (False, Level.FAILING)])
+    def test_often_it_is_an_alarm_that_stays_while_spark_comes_and_goes(self, active: bool, level: Level) -> None:
+        assert Alarm.SPARK_LOST not in alarms(at(0, spark=self.spark(active=active, lost=2)))
+        found = judge([at(0, spark=self.spark(active=active, lost=3))])
+        assert [finding.alarm for finding in found.findings] == [Alarm.SPARK_LOST]
+        assert found.level is level
+        assert found.findings[0].cause.endswith(f"3 times within ten minutes. The last time: {self.REASON}")

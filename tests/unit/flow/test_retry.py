@@ -57,6 +57,24 @@ def test_attempts_and_time_never_exceed_the_budget(policy: RetryPolicy, seed: in
 
 
 @pytest.mark.req("M18")
+def test_the_time_of_the_budget_runs_from_the_first_failure_not_from_the_last() -> None:
+    """Failures come 8 s apart, and 20 s are allowed: the pause of 1 s behind the fourth, at 24 s, is beyond them."""
+    policy = RetryPolicy(base=1, cap=1, attempts=100, elapsed=20)
+    states = [Tries(policy)]
+    for now in (0.0, 8.0, 16.0, 24.0):
+        states.append(states[-1].after_failure(now, Random(1)))
+    assert [tries.exhausted for tries in states] == [False, False, False, False, True]
+
+
+@pytest.mark.req("M18")
+def test_a_pause_that_would_end_behind_the_budget_uses_it_up() -> None:
+    policy = RetryPolicy(base=1, cap=1, attempts=100, elapsed=20)
+    first = Tries(policy).after_failure(0.0, Random(1))
+    assert not first.after_failure(19.0, Random(1)).exhausted
+    assert first.after_failure(19.5, Random(1)).exhausted
+
+
+@pytest.mark.req("M18")
 @given(policies(), st.integers(), st.lists(seconds, max_size=5))
 def test_what_is_exhausted_stays_exhausted(policy: RetryPolicy, seed: int, later: list[float]) -> None:
     tries = fail_until_exhausted(policy, seed)[-1]

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.flow.exits import Budget, Exit
 from holdfast.model.errors import RestartsExhausted, UnknownFormat
-from holdfast.runtime.restarts import History, HistoryCodec, pause_before
+from holdfast.runtime.restarts import Failures, History, HistoryCodec, pause_before
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BUDGET = Budget(failures=3, within=timedelta(minutes=10))
@@ -22,60 +22,68 @@ def killed(times: int, *, apart: timedelta = timedelta(seconds=1)) -> History:
     return history
 
 
-def failed(times: int, *, apart: timedelta = timedelta(seconds=1), exit_: Exit = Exit.CRASHED) -> History:
-    """The history once the query failed so many times since noon, and was started again each time."""
-    history = History().begun(NOON)
-    for number in range(times):
-        history = history.ended(exit_, f"reason {number}").begun(NOON + (number + 1) * apart)
-    return history
-
-
 def test_a_run_that_never_ended_was_aborted() -> None:
     assert [run.exit for run in killed(2).runs] == [Exit.ABORTED, Exit.ABORTED, None]
 
 
-def test_kills_from_outside_use_nothing_up() -> None:
-    killed(50).check(BUDGET, NOON + timedelta(minutes=1), since=NOON)
+def failures(*minutes: float, budget: Budget = BUDGET) -> Failures:
+    """The failures that count after the query failed at these minutes."""
+    found = Failures(budget)
+    for minute in minutes:
+        found = found.after(minute * 60.0)
+    return found
 
 
-def test_deaths_of_the_jvm_use_nothing_up() -> None:
-    failed(50, exit_=Exit.ABORTED).check(BUDGET, NOON + timedelta(minutes=1), since=NOON)
+def test_as_many_failures_as_the_budget_has_are_allowed_and_one_more_is_not() -> None:
+    failures(0, 1, 2).check("reason")
+    with pytest.raises(RestartsExhausted) as raised:
+        failures(0, 1, 2, 3).check("no such table")
+    assert raised.value.what == (
+        "The query failed 4 times within 10 min, which is more often than `restarts` allows. "
+        "The last failure: no such table"
+    )
+
+
+def test_a_budget_of_none_allows_no_failure() -> None:
+    with pytest.raises(RestartsExhausted, match="failed once within"):
+        failures(0, budget=Budget(failures=0)).check("reason")
+
+
+def test_failures_count_for_as_long_as_the_budget_says_each_from_its_own_time() -> None:
+    """Neither the first failure nor the last decides for the others."""
+    assert failures(0, 4, 8, 9).times == (0.0, 240.0, 480.0, 540.0), "none is older than ten minutes"
+    assert failures(0, 4, 8, 12).times == (240.0, 480.0, 720.0), "the first no longer counts"
+    assert failures(0, 4, 8, 30).times == (1800.0,), "none of the others counts any more"
+
+
+def test_failures_that_come_slowly_never_use_the_budget_up() -> None:
+    failures(*(minute * 4 for minute in range(500))).check("reason")
+
+
+def test_failures_that_come_a_little_faster_do() -> None:
+    with pytest.raises(RestartsExhausted):
+        failures(*(minute * 3.3 for minute in range(4))).check("reason")
+
+
+def test_a_budget_larger_than_the_history_is_counted_too() -> None:
+    large = Budget(failures=150)
+    failures(*(second / 60 for second in range(150)), budget=large).check("reason")
+    with pytest.raises(RestartsExhausted, match="151 times"):
+        failures(*(second / 60 for second in range(151)), budget=large).check("reason")
 
 
 @pytest.mark.parametrize("exit_", [Exit.ERRORED, Exit.CRASHED])
-def test_failures_of_the_query_use_the_budget_up(exit_: Exit) -> None:
-    failed(3, exit_=exit_).check(BUDGET, NOON + timedelta(minutes=1), since=NOON)
-    with pytest.raises(
-        RestartsExhausted, match=r"failed 4 times within 10 min, the last time with: reason 3$"
-    ) as raised:
-        failed(4, exit_=exit_).check(BUDGET, NOON + timedelta(minutes=1), since=NOON)
-    assert "HF-807" not in raised.value.what
+def test_whoever_starts_it_is_told_why_the_last_run_failed(exit_: Exit) -> None:
+    assert History().begun(NOON).ended(exit_, "no such table").last_end() == "failed: no such table"
 
 
-def test_failures_that_are_old_no_longer_count() -> None:
-    failed(9, apart=timedelta(minutes=5)).check(BUDGET, NOON + timedelta(minutes=45), since=NOON)
+def test_whoever_starts_it_is_told_that_the_last_run_was_killed() -> None:
+    assert History().begun(NOON).last_end() == "was ended from outside, as by a kill or a reboot"
 
 
-def test_a_start_begins_with_a_whole_budget() -> None:
-    started_again = NOON + timedelta(seconds=30)
-    failed(9).begun(started_again).check(BUDGET, started_again, since=started_again)
-
-
-def test_whoever_starts_it_is_told_of_failures_and_of_nothing_else() -> None:
-    soon = NOON + timedelta(minutes=1)
-    assert (
-        failed(2).failed_lately(BUDGET, soon)
-        == "it failed 2 times within the last 10 min, the last time with: reason 1"
-    )
-    assert killed(2).failed_lately(BUDGET, soon) is None
-    assert failed(2).failed_lately(BUDGET, NOON + timedelta(hours=1)) is None
-
-
-def test_runs_that_ended_well_do_not_count() -> None:
-    history = History()
-    for _ in range(10):
-        history = history.begun(NOON).ended(Exit.OK)
-    history.begun(NOON).check(BUDGET, NOON, since=NOON)
+def test_after_a_run_that_ended_well_there_is_nothing_to_tell() -> None:
+    assert History().last_end() is None
+    assert History().begun(NOON).ended(Exit.OK).last_end() is None
 
 
 def test_the_first_end_of_a_run_stands() -> None:

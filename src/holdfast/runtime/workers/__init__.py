@@ -62,8 +62,10 @@ def server_pid() -> int | None:
 def _open_nursery(output: int) -> None:
     """Start the nursery, if there is none, in a session of its own. It ends with this process."""
     global _running
-    if _running is not None and _running.poll() is None:
-        return
+    if _running is not None:
+        if _running.poll() is None:
+            return
+        _close(_running)
     name = f"holdfast-{os.getpid()}-{secrets.token_hex(8)}"
     hashing = os.environ.get("PYTHONHASHSEED", "0")
     _running = subprocess.Popen(
@@ -76,3 +78,10 @@ def _open_nursery(output: int) -> None:
     )
     threading.Thread(target=_running.wait, name="nursery", daemon=True).start()
     os.environ["HOLDFAST_NURSERY"] = name
+
+
+def _close(ended: subprocess.Popen[bytes]) -> None:
+    """Close our end of the standard input of a nursery that was killed."""
+    assert ended.stdin is not None
+    with suppress(BrokenPipeError):
+        ended.stdin.close()
