@@ -130,7 +130,7 @@ def planar(pair: Pair, points: int = 20_000) -> float:
 def entries(pair: Pair, half_span_s: float, steps: int = 601) -> float:
     """The expected number of entries into the sphere, with the mean and covariance moved by two-body motion."""
     times = np.linspace(-half_span_s, half_span_s, steps)
-    moved = [_moved(state, times) for state in pair.states]
+    moved = [followed(state, times) for state in pair.states]
     rates = []
     for at in range(steps):
         mean = moved[1][0][at] - moved[0][0][at]
@@ -139,7 +139,7 @@ def entries(pair: Pair, half_span_s: float, steps: int = 601) -> float:
     return float(np.trapezoid(rates, times))
 
 
-def late(pair: Pair, own: tuple[Floats, Floats], sigma_s: float, width_s: float, steps: int = 801) -> float:
+def late(pair: Pair, own: tuple[Floats, Floats], sigma_s: float, width_s: float, steps: int = 301) -> float:
     """The probability where one object may be late on its own orbit, by a normal delay.
 
     For each delay both orbits are followed exactly to their closest approach. What is left there are the objects' own
@@ -181,7 +181,7 @@ def _planar_of(states: tuple[Floats, Floats], own: tuple[Floats, Floats], radius
 def _closest(paths: list[Callable[[float], Floats]], delay: float) -> tuple[Floats, Floats]:
     """Both states when they are closest, the second one being late."""
     at = 0.0
-    for _ in range(6):
+    for _ in range(4):
         apart = paths[1](at - delay)[:6] - paths[0](at)[:6]
         at -= float(apart[:3] @ apart[3:] / (apart[3:] @ apart[3:]))
     return paths[0](at)[:6], paths[1](at - delay)[:6]
@@ -201,7 +201,8 @@ def _fall(_: float, y: Floats) -> Floats:
     return np.concatenate([y[3:6], -MU / math.sqrt(r @ r) ** 3 * r])
 
 
-def _moved(state: Floats, times: Floats) -> tuple[Floats, Floats]:
+def followed(state: Floats, times: Floats) -> tuple[Floats, Floats]:
+    """The states (n, 6) of two-body motion at times other than now, and the transitions (n, 6, 6) to them."""
     states, turns = np.empty((len(times), 6)), np.empty((len(times), 6, 6))
     for half in (times >= 0.0, times < 0.0):
         order = np.argsort(np.abs(times[half]))

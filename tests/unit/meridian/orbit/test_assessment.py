@@ -268,3 +268,19 @@ def test_an_error_along_the_orbit_at_the_apogee_of_a_transfer_orbit_is_followed_
     found = assessed(text)
     assert found.method is Method.CURVED
     assert found.probability == pytest.approx(oracle.late(oracle.pair_of(text), (own, own), sigma_s, 1.0), rel=0.03)
+
+
+def early(state: np.ndarray, seconds: float) -> Written:
+    """An object some time before, with its covariance of that time."""
+    states, transitions = oracle.followed(state, np.array([-seconds]))
+    now, then = (np.kron(np.eye(2), oracle.rtn_axes(each)) for each in (state, states[0]))
+    covariance = then.T @ transitions[0] @ now @ WELL_KNOWN @ now.T @ transitions[0].T @ then
+    return Written(states[0], 0.5 * (covariance + covariance.T))
+
+
+@pytest.mark.parametrize("seconds", [0.5, 5.0, 60.0, 600.0])
+@pytest.mark.req("ORB-06")
+def test_states_of_another_time_than_the_closest_approach_have_the_same_probability(seconds: float) -> None:
+    expected = oracle.planar(oracle.pair_of(message().text))
+    found = assessed(message(early(FIRST, seconds), early(SECOND, seconds)).text)
+    assert found.probability == pytest.approx(expected, rel=0.025)
