@@ -3,18 +3,21 @@
 It reads the KVN text itself, turns ITRF states into an inertial frame by a rotation matrix and its numerical
 derivative, builds RTN axes by hand, minimises the distance on straight lines, and integrates along the contour of the
 hard body (Patera 2001). For slow encounters it counts entries into the sphere on linearised two-body motion, which is
-integrated numerically.
+integrated numerically. For long errors along the orbit it takes each delay of one object against the other by itself.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
+from scipy.optimize import minimize_scalar
+from scipy.spatial.transform import Rotation
 from scipy.stats import norm
 
 Floats = NDArray[np.float64]
@@ -66,26 +69,32 @@ def _inertial(part: dict[str, str], tca: str) -> tuple[Floats, Floats]:
     v = np.array([float(part[key]) for key in ("X_DOT", "Y_DOT", "Z_DOT")]) * 1e3
     if part["REF_FRAME"] == "ITRF":
         r, v = to_inertial(r, v, tca)
+    both = np.kron(np.eye(2), rtn_axes(np.concatenate([r, v])))
+    rtn = np.array([[float(part[_key(i, j)]) for j in range(6)] for i in range(6)])
+    return np.concatenate([r, v]), both @ rtn @ both.T
+
+
+def rtn_axes(state: Floats) -> Floats:
+    """The radial, transverse and normal unit vectors, as columns."""
+    r, v = state[:3], state[3:]
     up = r / math.sqrt(r @ r)
     ahead = v - (v @ up) * up
     ahead = ahead / math.sqrt(ahead @ ahead)
-    turn = np.column_stack([up, ahead, np.cross(up, ahead)])
-    both = np.kron(np.eye(2), turn)
-    rtn = np.array([[float(part[_key(i, j)]) for j in range(6)] for i in range(6)])
-    return np.concatenate([r, v]), both @ rtn @ both.T
+    return np.column_stack([up, ahead, np.cross(up, ahead)])
 
 
 def _key(row: int, column: int) -> str:
     return f"C{ORDER[max(row, column)]}_{ORDER[min(row, column)]}"
 
 
-def earth_rotation(tca: str, seconds: float = 0.0) -> Floats:
-    """From Earth-fixed to inertial axes: a turn by the Earth rotation angle (IAU 2000)."""
+def earth_rotation(tca: str, seconds: float = 0.0, pole: tuple[float, float] = (0.0, 0.0)) -> Floats:
+    """From Earth-fixed to inertial axes: polar motion (in radians), then a turn by the Earth rotation angle."""
     form = "%Y-%jT%H:%M:%S.%f" if tca[7] != "-" else "%Y-%m-%dT%H:%M:%S.%f"
     since = (datetime.strptime(tca, form) - datetime(2000, 1, 1, 12)).total_seconds()  # noqa: DTZ001, DTZ007
     angle = 2.0 * math.pi * math.fmod(0.7790572732640 + 1.00273781191135448 * since / 86_400.0, 1.0) + OMEGA * seconds
     cos, sin = math.cos(angle), math.sin(angle)
-    return np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
+    wobble = Rotation.from_euler("yx", [-pole[0], -pole[1]]).as_matrix()
+    return np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]]) @ wobble
 
 
 def to_inertial(r: Floats, v: Floats, tca: str) -> tuple[Floats, Floats]:
@@ -95,10 +104,11 @@ def to_inertial(r: Floats, v: Floats, tca: str) -> tuple[Floats, Floats]:
     return turn @ r, turn @ v + rate @ r
 
 
-def to_fixed(r: Floats, v: Floats, tca: str) -> tuple[Floats, Floats]:
-    """The way back, to write a message in ITRF."""
-    back = earth_rotation(tca).T
-    rate = (earth_rotation(tca, 10.0) - earth_rotation(tca, -10.0)).T / (2.0 * math.sin(10.0 * OMEGA) / OMEGA)
+def to_fixed(r: Floats, v: Floats, tca: str, pole: tuple[float, float] = (0.0, 0.0)) -> tuple[Floats, Floats]:
+    """The way back, to write a message in ITRF as it is on a day with this polar motion."""
+    back = earth_rotation(tca, 0.0, pole).T
+    change = (earth_rotation(tca, 10.0, pole) - earth_rotation(tca, -10.0, pole)).T
+    rate = change / (2.0 * math.sin(10.0 * OMEGA) / OMEGA)
     return back @ r, back @ v + rate @ r
 
 
@@ -127,6 +137,68 @@ def entries(pair: Pair, half_span_s: float, steps: int = 601) -> float:
         spread = sum(turn[at] @ p @ turn[at].T for (_, turn), p in zip(moved, pair.covariances, strict=True))
         rates.append(_entry_rate(mean, np.asarray(spread), pair.radius))
     return float(np.trapezoid(rates, times))
+
+
+def late(pair: Pair, own: tuple[Floats, Floats], sigma_s: float, width_s: float, steps: int = 801) -> float:
+    """The probability where one object may be late on its own orbit, by a normal delay.
+
+    For each delay both orbits are followed exactly to their closest approach. What is left there are the objects' own
+    errors, which are small, so that the planar probability holds. A delay that both have in common changes nothing.
+
+    :param own: the covariance of position in RTN of each object apart from the delay.
+    :param sigma_s: of the delay of the second object against the first.
+    :param width_s: how far from the delay of the nearest approach there is anything to count.
+    """
+    paths = [_path(state, 9.0 * sigma_s) for state in pair.states]
+    rough = np.linspace(-4.0 * sigma_s, 4.0 * sigma_s, 201)
+
+    def miss(delay: float) -> float:
+        return float(np.linalg.norm(np.subtract(*_closest(paths, delay))[:3]))
+
+    best = int(np.argmin([miss(delay) for delay in rough]))
+    around = rough[max(best - 1, 0)], rough[min(best + 1, len(rough) - 1)]
+    found = minimize_scalar(miss, bounds=around, method="bounded", options={"xatol": 1e-7})
+    delays = np.linspace(found.x - width_s, found.x + width_s, steps)
+    values = [_planar_of(_closest(paths, delay), own, pair.radius) for delay in delays]
+    return float(np.trapezoid(values * norm.pdf(delays, scale=sigma_s), delays))
+
+
+def closest_when_late(states: tuple[Floats, Floats], delay_s: float) -> tuple[Floats, Floats]:
+    """The states of two objects when they are closest, where the second one is late on its orbit."""
+    return _closest([_path(state, 3.0 * abs(delay_s) + 5.0) for state in states], delay_s)
+
+
+def _planar_of(states: tuple[Floats, Floats], own: tuple[Floats, Floats], radius: float) -> float:
+    covariances = []
+    for state, rtn in zip(states, own, strict=True):
+        whole = np.zeros((6, 6))
+        turn = rtn_axes(state)
+        whole[:3, :3] = turn @ rtn @ turn.T
+        covariances.append(whole)
+    return planar(Pair(states, (covariances[0], covariances[1]), radius), points=720)
+
+
+def _closest(paths: list[Callable[[float], Floats]], delay: float) -> tuple[Floats, Floats]:
+    """Both states when they are closest, the second one being late."""
+    at = 0.0
+    for _ in range(6):
+        apart = paths[1](at - delay)[:6] - paths[0](at)[:6]
+        at -= float(apart[:3] @ apart[3:] / (apart[3:] @ apart[3:]))
+    return paths[0](at)[:6], paths[1](at - delay)[:6]
+
+
+def _path(state: Floats, reach_s: float) -> Callable[[float], Floats]:
+    """Two-body motion from a state, both ways."""
+    ways = [
+        solve_ivp(_fall, (0.0, end), state, rtol=1e-12, atol=1e-6, method="DOP853", dense_output=True).sol
+        for end in (-reach_s, reach_s)
+    ]
+    return lambda seconds: np.asarray(ways[int(seconds >= 0.0)](seconds))
+
+
+def _fall(_: float, y: Floats) -> Floats:
+    r = y[:3]
+    return np.concatenate([y[3:6], -MU / math.sqrt(r @ r) ** 3 * r])
 
 
 def _moved(state: Floats, times: Floats) -> tuple[Floats, Floats]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.support.conjunction_oracle import MU, ORDER, to_fixed
+from tests.support.conjunction_oracle import MU, ORDER, rtn_axes, to_fixed
 
 Floats = NDArray[np.float64]
 
@@ -27,12 +27,14 @@ class Written:
     method: str = "CALCULATED"
     frame: str = "EME2000"
     center: str | None = None
+    pole: tuple[float, float] = (0.0, 0.0)
+    """Polar motion on the day, in radians."""
 
     def lines(self, name: str, tca: str) -> list[str]:
         """Its part of the message."""
         r, v = self.state[:3], self.state[3:]
         if self.frame == "ITRF":
-            r, v = to_fixed(r, v, tca)
+            r, v = to_fixed(r, v, tca, self.pole)
         texts = {
             "OBJECT": name, "OBJECT_DESIGNATOR": name[-1], "CATALOG_NAME": "SATCAT", "OBJECT_NAME": name,
             "INTERNATIONAL_DESIGNATOR": "1998-067A", "EPHEMERIS_NAME": "NONE", "COVARIANCE_METHOD": self.method,
@@ -57,7 +59,13 @@ class Message:
     radius_m: float | None = 10.0
     tca: str = TCA
     miss_m: float | None = None
-    comments: Sequence[str] = field(default=())
+    relative: Mapping[str, float] = field(default_factory=dict)
+    """The keywords of the relative state, where the message says it."""
+
+    def inertial(self) -> Message:
+        """The same in an inertial frame."""
+        one, other = (replace(each, frame="EME2000") for each in self.objects)
+        return replace(self, objects=(one, other))
 
     @property
     def text(self) -> str:
@@ -68,6 +76,7 @@ class Message:
             "CCSDS_CDM_VERS = 1.0", "CREATION_DATE = 2026-08-20T12:00:00.000", "ORIGINATOR = TEST",
             "MESSAGE_ID = made-up", f"TCA = {self.tca}", f"MISS_DISTANCE = {miss!r} [m]",
         ]  # fmt: skip
+        head += [f"{keyword} = {value!r}" for keyword, value in self.relative.items()]
         if self.radius_m is not None:
             head.append(f"COMMENT HBR = {self.radius_m!r} [m]")
         one, other = (each.lines(f"OBJECT{at}", self.tca) for at, each in enumerate(self.objects, start=1))
@@ -86,14 +95,19 @@ def orbital_covariance(state: Floats, sigma_m: Sequence[float], along_m: float) 
     :param sigma_m: of the radial, transverse and normal position; the velocities have a thousandth of it a second.
     :param along_m: of the error along the orbit.
     """
-    rate = float(np.linalg.norm(np.cross(state[:3], state[3:])) / (state[:3] @ state[:3]))
     own = np.diag(np.concatenate([np.square(sigma_m), np.square(np.asarray(sigma_m) * 1e-3)]))
-    ahead = np.array([0.0, 1.0, 0.0, -rate, 0.0, 0.0]) * along_m
-    return own + np.outer(ahead, ahead)
+    position, velocity = state[:3], state[3:]
+    fall = -MU / np.linalg.norm(position) ** 3 * position
+    axes = rtn_axes(state).T
+    late = np.concatenate([axes @ velocity, axes @ fall]) * along_m / np.linalg.norm(velocity)
+    return own + np.outer(late, late)
 
 
-def with_frame(text: str, frame: str) -> str:
-    """A message in EME2000 written anew in another frame, to the last digit of its states."""
+def with_frame(text: str, frame: str, pole: tuple[float, float] = (0.0, 0.0)) -> str:
+    """A message in EME2000 written anew in another frame, to the last digit of its states.
+
+    :param pole: polar motion on the day, in radians.
+    """
     tca = re.search(r"^TCA\s*=\s*(\S+)", text, re.MULTILINE)
     assert tca is not None
     lines, state = [], dict[str, float]()
@@ -107,7 +121,7 @@ def with_frame(text: str, frame: str) -> str:
                 continue
             numbers = np.array([state[each] for each in _STATE])
             if frame == "ITRF":
-                numbers = np.concatenate(to_fixed(numbers[:3], numbers[3:], tca[1]))
+                numbers = np.concatenate(to_fixed(numbers[:3], numbers[3:], tca[1], pole))
             lines += [f"{each} = {float(value)!r}" for each, value in zip(_STATE, numbers, strict=True)]
             state = {}
             continue

@@ -73,7 +73,7 @@ def show(out: Output, pipeline: Path, key: str, number: int | None) -> None:
             raise UnknownKey(f"There is no key {key!r}.", remedy=f"Its keys are {', '.join(store.keys())}.")
     try:
         content = json.loads(stored.payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         content = base64.b64encode(stored.payload).decode()
     out.result({**_described(stored.version), "content": content}, json.dumps(content, indent=2))
 

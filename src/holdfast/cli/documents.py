@@ -51,13 +51,27 @@ def init(out: Output, document: Path, name: str) -> None:
     out.result({"document": str(document), "name": name}, f"{document} is written. Next: holdfast run {document}")
 
 
-@command("validate", examples=("holdfast validate", "holdfast validate orders.yaml --connect --output json"))
+@command(
+    "validate",
+    examples=(
+        "holdfast validate",
+        "holdfast validate --spark",
+        "holdfast validate orders.yaml --connect --output json",
+    ),
+)
 @document_argument
 @click.option(
     "--connect", is_flag=True, help="Also open every source, sink and checkpoint store, and close them again."
 )
-def validate(out: Output, document: Path, connect: bool) -> ExitCode | None:
-    """Check a pipeline document and tell every problem with file, line, column and remedy."""
+@click.option(
+    "--spark", is_flag=True, help="Also start Spark and let it analyse every step, without any event (some seconds)."
+)
+def validate(out: Output, document: Path, connect: bool, spark: bool) -> ExitCode | None:
+    """Check a pipeline document and tell every problem with file, line, column and remedy.
+
+    With --spark, a column or a function that does not exist is found too. The first step that Spark refuses is told;
+    those behind it are analysed once it is mended.
+    """
     from holdfast.config import find_problems
 
     problems = [
@@ -75,11 +89,35 @@ def validate(out: Output, document: Path, connect: bool) -> ExitCode | None:
             {"place": f"{document}: {found.component}", "what": found.what, "remedy": found.remedy}
             for found in tried.unreachable
         ]
+    if spark and not problems:
+        problems = _refused_by_spark(out, document)
     lines = [*notes, *(f"{problem['place']}: {problem['what']} {problem['remedy']}" for problem in problems)]
     count = "no problem" if not problems else "one problem" if len(problems) == 1 else f"{len(problems)} problems"
     value = {"document": str(document), "valid": not problems, "problems": problems, "notes": notes}
     out.result(value, fitted("\n".join([*lines, f"{document}: {count}."]), results_width()))
     return ExitCode.FAILED if problems else None
+
+
+def _refused_by_spark(out: Output, document: Path) -> list[dict[str, str]]:
+    """What Spark says against the steps."""
+    from dataclasses import replace
+    from tempfile import TemporaryDirectory
+
+    from holdfast.config import load
+    from holdfast.model.errors import StepRefused
+    from holdfast.runtime.analysis import check_steps
+    from holdfast.runtime.session import spark_session
+
+    plan = load(document).plan()
+    out.note(f"Starting Spark to analyse the steps of {document} …")
+    try:
+        with TemporaryDirectory() as scratch:
+            elsewhere = {**plan.spark.conf, "spark.sql.warehouse.dir": scratch}
+            check_steps(spark_session(replace(plan.spark, conf=elsewhere)), plan)
+    except StepRefused as error:
+        place, what = error.context.get("place") or document, error.context.get("problem") or error.what
+        return [{"place": str(place), "what": str(what), "remedy": "Correct the step."}]
+    return []
 
 
 @command("schema", examples=("holdfast schema > holdfast.schema.json",))

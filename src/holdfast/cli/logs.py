@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 LEVELS = ("debug", "info", "warning", "error")
 ALARMS = "holdfast.alarms"
-"""The logger of alarms: the terminal has them already, in their own words."""
+"""The logger of alarms."""
+_TOLD_OTHERWISE = frozenset({ALARMS, "holdfast.end"})
+"""Loggers of what the terminal is told in other words: alarms, and why a run ended."""
 _MAX_BYTES = 10 << 20
 _OLDER_FILES = 4
 _LONGEST_ON_A_TERMINAL = 400
@@ -85,7 +87,7 @@ class _OnTerminal(logging.Handler):
     def __init__(self, out: Output) -> None:
         super().__init__(logging.WARNING)
         self._out = out
-        self.addFilter(lambda record: record.name != ALARMS)
+        self.addFilter(lambda record: record.name not in _TOLD_OTHERWISE)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a note."""

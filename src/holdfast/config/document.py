@@ -16,8 +16,10 @@ from holdfast.config.explain import explained
 from holdfast.config.naming import directory_of, text_of
 from holdfast.config.pipeline import PipelineDocument
 from holdfast.config.problems import Path, Problem, invalid
+from holdfast.config.steps import StepBlock
 from holdfast.config.syntax import Tree, parse
 from holdfast.model.errors import HoldfastError, InvalidDocument
+from holdfast.process.refusals import StepText
 from holdfast.runtime.plan import Plan
 
 if TYPE_CHECKING:
@@ -58,7 +60,8 @@ class Document:
         spec = self.values.spec
         making = _Making(self.tree)
         sources = making.all(self.source_paths(), [partial(self._source, block) for block in spec.all_sources])
-        steps = making.all(_items("process", spec.process), [block.step for block in spec.process])
+        paths = _items("process", spec.process)
+        steps = making.all(paths, [block.step for block in spec.process])
         sinks = making.all(_items("sinks", spec.sinks), [partial(self._sink, block) for block in spec.sinks])
         making.end()
         return Plan(
@@ -79,6 +82,7 @@ class Document:
             isolation=spec.isolation.limits(),
             spark=spec.spark.settings(),
             output_mode=spec.output_mode,
+            step_texts=[self._step_text(path, block) for path, block in zip(paths, spec.process, strict=True)],
         )
 
     def _source(self, block: AnySource) -> Source | Receiver:
@@ -86,6 +90,11 @@ class Document:
 
     def _sink(self, block: AnySink) -> SinkSpec:
         return block.located(self.folder).spec()
+
+    def _step_text(self, path: Path, block: StepBlock) -> StepText:
+        (kind,) = block.model_fields_set
+        place = self.tree.spot((*path, kind)).place
+        return StepText(place.file, place.line, place.column, self.tree.text_from(place))
 
     def source_paths(self) -> list[Path]:
         """Where the sources stand."""

@@ -46,6 +46,8 @@ class Tree:
     root: Value = None
     spots: dict[Path, Spot] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    text: str = field(default="", repr=False)
+    """The whole of it, as it was written."""
     outside: dict[str, str] = field(default_factory=dict, repr=False)
     """Texts that came from outside, and how each is written."""
 
@@ -54,6 +56,11 @@ class Tree:
         for value in sorted(self.outside, key=len, reverse=True):
             text = text.replace(value, self.outside[value])
         return text
+
+    def text_from(self, place: Place) -> str:
+        """The text from a place on."""
+        lines = self.text.splitlines(keepends=True)[place.line - 1 :]
+        return "".join(lines)[place.column - 1 :]
 
     def spot(self, path: Path) -> Spot:
         """Where a value stands, or the nearest around it that is there."""
@@ -64,7 +71,7 @@ class Tree:
 
 def parse(text: str, file: str, environment: Mapping[str, str]) -> Tree:
     """The tree of a text. Raises nothing for what is wrong in it: that is among its problems."""
-    tree = Tree(file)
+    tree = Tree(file, text=text)
     try:
         loader = _Loader(text)
     except ReaderError as error:

@@ -137,7 +137,9 @@ def _end(
 ) -> StopRecord | None:
     try:
         try:
-            if ending.is_to_stop():
+            if whole.engine.state.is_over:
+                signals.phase = Phase.STOPPING
+            elif ending.is_to_stop():
                 signals.phase = Phase.STOPPING
                 ends(Manner.STOP, 0.0)
                 whole.stop()

@@ -128,11 +128,18 @@ def _outbox(layout: Layout) -> tuple[str, int]:
 
 def _read(file: Path) -> _Export:
     try:
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-        owners = [int(line["owner"]) for line in lines if "owner" in line]
-        return _Export(tuple(map(_update, lines)), max(owners, default=0))
+        content = file.read_bytes()
     except OSError as error:
         raise InvalidRequest(f"{file} cannot be read: {error.strerror}.", remedy="Name the exported file.") from error
+    return export_of(content, str(file))
+
+
+def export_of(content: bytes, file: str) -> _Export:
+    """The content of an exported file; `InvalidRequest` when it is none, or is damaged."""
+    try:
+        lines = [json.loads(line) for line in content.decode().splitlines()]
+        owners = [int(line["owner"]) for line in lines if "owner" in line]
+        return _Export(tuple(map(_update, lines)), max(owners, default=0))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidRequest(f"{file} is not an export: {error!r}.", remedy="Export it again.") from error
 

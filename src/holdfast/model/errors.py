@@ -71,6 +71,7 @@ HoldfastError
 │   ├── SourceUnavailable        HF-601
 │   ├── SourceGap                HF-602
 │   ├── InvalidSource            HF-603
+│   ├── SourceFailed             HF-604
 │   └── PushRefused
 │       ├── InvalidPush          HF-651
 │       ├── PushTooLarge         HF-652
@@ -558,6 +559,12 @@ class InvalidSource(CaptureError):
     """Raised when the declaration of a source is wrong."""
 
     code = "HF-603"
+
+
+class SourceFailed(CaptureError):
+    """Raised when a source fails with an error that is none of Holdfast's; capture opens it again and resumes."""
+
+    code = "HF-604"
 
 
 class PushRefused(CaptureError):

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from holdfast.runtime.lifecycle import State
 
-log = logging.getLogger("holdfast")
+log = logging.getLogger("holdfast.end")
+"""Apart from the other loggers: `holdfast run` says itself, last of all, why the run ended."""
 
 _TICK = 0.05
 

@@ -105,11 +105,11 @@ class Engine:
             finally:
                 self.ground.close()
             raise
+        self._is_open = True
+        self._course.become(self._first_state())  # before anything that may fail at once, and so end the run
         for capture in self.captures:
             capture.start()
         self._acknowledger.start()
-        self._is_open = True
-        self._course.become(self._first_state())
         self._supervisor.start()
         self._watcher = threading.Thread(target=self._watch, name=f"watch-{self.plan.name}", daemon=True)
         self._watcher.start()

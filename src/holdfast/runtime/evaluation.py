@@ -141,11 +141,15 @@ def _add(accumulator: Accumulator[list[FailedRow]], rows: Sequence[FailedRow]) -
     accumulator.add(list(rows))
 
 
+def hashed(frame: DataFrame) -> DataFrame:
+    """The frame with a hash of each row, in one call to the JVM instead of one for each column."""
+    columns = ", ".join("`{}`".format(name.replace("`", "``")) for name in frame.columns)
+    return frame.selectExpr("*", f"xxhash64({columns}) AS {_HASH}")
+
+
 def evaluated(frame: DataFrame, writer: PartWriter) -> Evaluation:
     """Evaluate the frame once. This is the one action that runs on it."""
-    columns = ", ".join("`{}`".format(name.replace("`", "``")) for name in frame.columns)
-    hashed = frame.selectExpr("*", f"xxhash64({columns}) AS {_HASH}")  # one call to the JVM, not one for each column
-    reports = sorted(hashed.mapInArrow(writer, _REPORT).collect(), key=lambda row: row.number)
+    reports = sorted(hashed(frame).mapInArrow(writer, _REPORT).collect(), key=lambda row: row.number)
     digest = Digest(rows=sum(row.rows for row in reports), hash_sum=sum(int(row.hash_sum) for row in reports) % _WORD)
     return Evaluation(digest, tuple(_part(row) for row in reports if row.file is not None))
 

@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.capture.runner import Reach
 from holdfast.deliver import SinkSpec
-from holdfast.model.errors import LifecycleRefused, PipelineFailed
+from holdfast.model.errors import HoldfastError, LifecycleRefused, PipelineFailed
 from holdfast.model.steps import StepHook, no_hook
+from holdfast.runtime.analysis import schemas_of
+from holdfast.runtime.causes import reason_of
 from holdfast.runtime.engine import Engine
 from holdfast.runtime.gateway import running
 from holdfast.runtime.ground import Accept
@@ -284,13 +286,16 @@ class Pipeline:
 
 
 def _in_spark(plan: Plan, hook: StepHook) -> Callable[[], Processor]:
-    schemas = {source.name: source.schema for source in plan.sources if source.schema}
-    typed = schemas if len(plan.sources) == len(schemas) == 1 else {}
-
     def brought_up() -> Processor:
         session = spark_session(plan.spark, log=Layout(plan.directory.absolute()).spark_log)  # as long as the JVM takes
         return SparkProcessor(
-            lambda: session, plan.steps, jvm=running(), schemas=typed, output_mode=plan.output_mode, hook=hook
+            lambda: session,
+            plan.steps,
+            jvm=running(),
+            schemas=schemas_of(plan),
+            output_mode=plan.output_mode,
+            step_texts=plan.step_texts,
+            hook=hook,
         )
 
     return brought_up
@@ -298,12 +303,16 @@ def _in_spark(plan: Plan, hook: StepHook) -> Callable[[], Processor]:
 
 def _ended(name: str, engine: Engine) -> Exception:
     error = engine.error
+    assert error is not None
     if isinstance(error, Exception) and engine.state is not State.FAILED:
         return error
+    code, remedy = "", "Mend the cause and start it again; it goes on where it stopped."
+    if isinstance(error, HoldfastError):
+        code, remedy = f" ({error.code})", error.remedy
     failed = PipelineFailed(
-        f"Pipeline {name!r} failed: {error}",
+        f"Pipeline {name!r} failed{code}: {reason_of(error)}",
         kept="What was captured is in the inbox, and every sink stands where its cursor says.",
-        remedy="Mend the cause and start it again; it goes on where it stopped.",
+        remedy=remedy,
         pipeline=name,
     )
     failed.__cause__ = error

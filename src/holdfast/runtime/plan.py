@@ -16,6 +16,7 @@ from holdfast.ledger import Policy, Required
 from holdfast.log import DeadLetterLimits, Keep
 from holdfast.model.errors import InvalidPipeline
 from holdfast.model.names import NAME
+from holdfast.process.refusals import StepText
 from holdfast.process.steps import Step
 from holdfast.runtime.checkpoints.settings import (
     FileSettings,
@@ -133,6 +134,8 @@ class Plan:
     isolation: IsolationLimits = field(default_factory=IsolationLimits)
     spark: SparkSettings = field(default_factory=SparkSettings)
     output_mode: str = "append"
+    step_texts: Sequence[StepText] = ()
+    """Where each step stands in the document, when there is one."""
 
     @property
     def outbox_keep(self) -> Keep:

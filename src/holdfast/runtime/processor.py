@@ -10,10 +10,11 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from holdfast.log.datasource import SOURCE_NAME, Reading
-from holdfast.model.errors import HoldfastError, SparkDied
+from holdfast.model.errors import HoldfastError, SparkDied, StepRefused
 from holdfast.model.steps import StepHook, no_hook
 from holdfast.process.steps import Step, applied
-from holdfast.runtime.causes import is_of_a_lost_jvm, is_of_a_lost_worker
+from holdfast.runtime.analysis import analysed, check_output, events_of, typed
+from holdfast.runtime.causes import is_of_a_lost_jvm, is_of_a_lost_worker, reason_of
 from holdfast.runtime.evaluation import PartWriter, Reported, evaluated, warm_up
 from holdfast.runtime.publisher import Evaluation, Keep, Publisher
 from holdfast.runtime.timing import BatchTime
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from holdfast.log.values import Range
     from holdfast.process.guarding import FailedRow
+    from holdfast.process.refusals import StepText
     from holdfast.runtime.gateway import Jvm
 
 log = logging.getLogger("holdfast")
@@ -83,6 +85,7 @@ class SparkProcessor:
         jvm: Jvm | None = None,
         schemas: Mapping[str, str] | None = None,
         output_mode: str = "append",
+        step_texts: Sequence[StepText] = (),
         hook: StepHook = no_hook,
     ) -> None:
         self._session = session
@@ -90,6 +93,7 @@ class SparkProcessor:
         self._in_callback = Lock()
         """Held while a batch is run here, also when the JVM that asked for it is gone."""
         self._steps = tuple(steps)
+        self._step_texts = tuple(step_texts)
         self._schemas = dict(schemas or {})
         self._output_mode = output_mode
         self._hook = hook
@@ -109,8 +113,9 @@ class SparkProcessor:
         session = self._session()
         Thread(target=_warm_up, args=(session,), name=f"warm-up-{work.pipeline}", daemon=True).start()
         reported = Reported(session)
-        steps = [step.reporting(reported.report) for step in self._steps]
-        frame = applied(steps, self._events(session, work.reading))
+        events = events_of(session, work.reading, self._schemas)
+        frame = analysed(self._steps, events, self._step_texts, report=reported.report)
+        check_output(frame, self._output_mode)
         stateful = has_state(frame)
         bound: list[Publisher] = []
 
@@ -162,7 +167,7 @@ class SparkProcessor:
 
     def _explained(self, error: BaseException) -> BaseException:
         """The death of the JVM or of a worker when that is behind an error, else the error itself."""
-        if isinstance(error, HoldfastError):
+        if isinstance(error, HoldfastError) and not isinstance(error, StepRefused):
             return error
         died = self._death_behind(error)
         if died is None:
@@ -202,16 +207,12 @@ class SparkProcessor:
 
     def _probed_steps(self, session: SparkSession, work: Work) -> Sequence[Step]:
         steps = [step.reporting(_nobody) for step in self._steps]
-        frame = self._events(session, work.reading)
+        frame = events_of(session, work.reading, self._schemas)
         for number, step in enumerate(steps):
             frame = step.apply(frame)
             if _ONLY_STREAMING & set(operators(frame)):
                 return steps[:number]
         return steps
-
-    def _events(self, session: SparkSession, reading: Reading) -> DataFrame:
-        stream = session.readStream.format(SOURCE_NAME).option("reading", reading.to_option()).load()
-        return typed(stream, self._schemas)
 
     def _evaluate(self, batch: DataFrame, batch_id: int, work: Work, keep: Keep, reported: Reported) -> Evaluation:
         writer = PartWriter(str(work.parts), work.epoch, work.generation, batch_id, keep=keep, hook=self._hook)
@@ -253,18 +254,7 @@ def _warm_up(session: SparkSession) -> None:
     try:
         warm_up(session)
     except Exception as error:  # the first batch will find it cold, or meet the same trouble and say so
-        log.info("Spark could not be warmed up: %s", error)
-
-
-def typed(frame: DataFrame, schemas: Mapping[str, str]) -> DataFrame:
-    """The events with `before` and `after` as typed columns when the pipeline names exactly one table."""
-    from pyspark.sql import functions as f
-
-    if len(schemas) != 1:
-        return frame
-    ddl = next(iter(schemas.values()))
-    images = {name: f.from_json(name, ddl) for name in ("before", "after")}
-    return frame.withColumns(images)
+        log.info("Spark could not be warmed up: %s", reason_of(error))
 
 
 _STATEFUL = frozenset(

@@ -91,6 +91,7 @@ def spark_session(settings: SparkSettings, *, log: Path | None = None, app_name:
     except (PySparkException, Py4JError, OSError, RuntimeError) as error:
         raise _does_not_start(settings, error) from error
     _let_the_jvm_go_quietly(session)
+    _log_no_refused_queries()
     return session
 
 
@@ -114,6 +115,14 @@ def _let_the_jvm_go_quietly(session: SparkSession) -> None:
     server = getattr(session.sparkContext, "_accumulatorServer", None)
     if server is not None:
         server.handle_error = _note_what_ended_counting
+
+
+def _log_no_refused_queries() -> None:
+    """PySpark prints the stack of every query that Spark refuses; whoever asked for the query reports the reason."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _note_what_ended_counting(*_: object) -> None:

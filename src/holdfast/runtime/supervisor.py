@@ -27,6 +27,7 @@ from holdfast.model.errors import (
     RestartsExhausted,
     SparkDied,
     SparkUnavailable,
+    StepRefused,
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
@@ -259,7 +260,7 @@ class Supervisor:
     # After a failure
 
     def _may_restart(self, failure: BaseException) -> bool:
-        if state_after(failure) is not State.FAILED:
+        if state_after(failure) is not State.FAILED or self._is_final(failure):
             self._failed(failure)
             return False
         try:
@@ -275,6 +276,10 @@ class Supervisor:
         self.restarts += 1
         self.last_failure = reason_of(failure)
         return True
+
+    def _is_final(self, failure: BaseException) -> bool:
+        """Whether Spark refuses the steps. Those that it took before may lack a table that is away for a while."""
+        return isinstance(failure, StepRefused) and not self.starts
 
     def _is_a_loss(self, failure: BaseException) -> bool:
         """Whether processes of Spark were lost, or do not come up again after they were up once."""

@@ -242,6 +242,27 @@ def newest(world: World) -> dict[str, datetime | None]:
     return {name: None if lag is None else at - timedelta(seconds=lag) for name, lag in told.items()}
 
 
+@pytest.mark.req("FLW-12")
+def test_what_waits_in_an_inbox_is_told_apart_from_what_it_keeps(tmp_path: Path) -> None:
+    world = World(tmp_path, Sqlite(tmp_path / "sink.db", table="orders"))
+
+    def source() -> dict[str, int]:
+        (only,) = world.ask()[1]["snapshot"]["sources"]
+        return {name: only[name] for name in ("waiting", "waiting_bytes", "nbytes")}
+
+    with world.watched():
+        wait_until(lambda: source()["waiting"] == 0, "everything is processed")
+        kept = source()
+        assert kept["nbytes"] > kept["waiting_bytes"] == 0
+        world.ask("pause")
+        world.source.open_to = 220
+        wait_until(lambda: source()["waiting"] == 220 - EARLY, "the rest waits")
+        assert source()["waiting_bytes"] == source()["nbytes"] - kept["nbytes"] > 0
+        world.ask("resume")
+        wait_until(lambda: source()["waiting"] == 0, "the rest is processed")
+        assert source()["waiting_bytes"] == 0
+
+
 def test_the_rows_that_a_sink_takes_can_be_looked_at_without_holding_it_up(tmp_path: Path) -> None:
     world = World(tmp_path, Sqlite(tmp_path / "sink.db", table="orders"))
     with world.watched():

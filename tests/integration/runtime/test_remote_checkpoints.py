@@ -165,6 +165,12 @@ class Forgetful(Sink):
     def open(self, identity: LaneIdentity) -> None:
         pass
 
+    def cursor(self) -> None:
+        return None
+
+    def probe(self, batch: SinkBatch) -> None:
+        pass
+
     def deliver(self, batch: SinkBatch) -> None:
         numbers = batch.rows.column("n").to_pylist() if "n" in batch.rows.column_names else []
         with self._path.open("a") as file:

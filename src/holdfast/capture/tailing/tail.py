@@ -181,8 +181,8 @@ class Tail:
 
     def is_in_turn(self) -> bool:
         """Whether no older file of its log is to be read first."""
-        while self.waits_for is not None and not self.waits_for.holds_back(self.waits_until):
-            self.waits_for, self.waits_until = self.waits_for.waits_for, self.waits_for.waits_until
+        while (older := self.waits_for) is not None and not older.holds_back(self.waits_until):
+            self.waits_for, self.waits_until = older.waits_for, older.waits_until
         return self.is_placed and self.waits_for is None
 
     def holds_back(self, until: int | None) -> bool:

@@ -119,8 +119,24 @@ def test_a_request_that_fails_half_way_enters_nothing(book: Book) -> None:
         b'{"alert_id": "a", "sequence": true, "kind": "insert"}',
         b'{"alert_id": 4, "sequence": 1, "kind": "insert"}',
         b'{"alert_id": "a", "sequence": 1, "kind": "other"}',
+        b'{"alert_id": "a", "sequence": 9223372036854775808, "kind": "insert"}',
+        b'{"alert_id": "\\ud800", "sequence": 1, "kind": "insert"}',
+        '{"alert_id": "a", "sequence": 1, "kind": "insert"}'.encode("utf-16-le"),
     ],
-    ids=["torn", "deep", "binary", "number", "empty", "negative", "boolean", "no text", "kind"],
+    ids=[
+        "torn",
+        "deep",
+        "binary",
+        "number",
+        "empty",
+        "negative",
+        "boolean",
+        "no text",
+        "kind",
+        "too high",
+        "no character",
+        "utf-16",
+    ],
 )
 def test_a_line_that_is_no_word_is_refused_with_its_number(line: bytes) -> None:
     with pytest.raises(NotAWord, match="Line 2 "):

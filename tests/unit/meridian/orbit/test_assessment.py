@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from tests.support import conjunction_oracle as oracle
 from tests.support.conjunction_texts import Message, Written, circular, orbital_covariance
 
 from meridian.orbit.cdm import read_cdm
-from meridian.orbit.errors import InvalidEncounter
+from meridian.orbit.errors import InvalidEncounter, InvalidMessage
 from meridian.orbit.pc import Assessment, Flaw, Method, Remedy, Subject, Violation, assess, encounter_of
 
 FIRST = circular(7.0e6, 0.9)
@@ -80,6 +81,16 @@ def test_a_state_that_is_no_orbit_is_refused(state: np.ndarray, what: str) -> No
 def test_a_radius_that_is_no_size_is_refused(radius: float) -> None:
     with pytest.raises(InvalidEncounter, match="radius"):
         encounter_of(read_cdm(message().text), radius)
+
+
+def test_a_message_without_a_radius_is_refused() -> None:
+    with pytest.raises(InvalidEncounter, match="says no hard-body radius"):
+        assessed(message(radius_m=None).text)
+
+
+def test_a_radius_of_a_kilometre_is_told() -> None:
+    assert flaws(assessed(message(radius_m=1_000.0).text)) == {(Flaw.LARGE_RADIUS, Subject.BOTH)}
+    assert flaws(assessed(message(radius_m=120.0).text)) == set()
 
 
 @pytest.mark.parametrize("subject", [Subject.FIRST, Subject.SECOND])
@@ -209,3 +220,51 @@ def test_objects_that_stay_together_have_no_probability_of_one_encounter() -> No
     assert (Flaw.INCOMPLETE, Subject.BOTH) in flaws(found)
     assert found.curved is not None
     assert not found.curved.complete
+
+
+def relative_state(first: np.ndarray, second: np.ndarray, sign: float = 1.0) -> dict[str, float]:
+    """The relative state of a message, in RTN of the first object."""
+    axes = oracle.rtn_axes(first).T
+    halves = {"POSITION": axes @ (second - first)[:3], "VELOCITY": axes @ (second - first)[3:]}
+    return {
+        f"RELATIVE_{half}_{axis}": round(sign * float(value), 1)
+        for half, values in halves.items()
+        for axis, value in zip("RTN", values, strict=True)
+    }
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_relative_state_that_follows_from_the_states_is_nothing_to_tell(sign: float) -> None:
+    assert assessed(message(relative=relative_state(FIRST, SECOND, sign)).text).caveats == ()
+
+
+def test_earth_fixed_states_that_are_called_inertial_are_told_by_the_relative_state() -> None:
+    fixed = [np.concatenate(oracle.to_fixed(state[:3], state[3:], message().tca)) for state in (FIRST, SECOND)]
+    first, second = (Written(state, WELL_KNOWN, frame="EME2000") for state in fixed)
+    found = assessed(message(first, second, relative=relative_state(FIRST, SECOND)).text)
+    assert flaws(found) == {(Flaw.RELATIVE_STATE, Subject.BOTH)}
+    assert "relative velocity of the message differs from its states by" in " ".join(
+        each.text for each in found.caveats
+    )
+
+
+@pytest.mark.parametrize("keyword", ["X", "Y_DOT", "CR_R", "CNDOT_NDOT", "MISS_DISTANCE"])
+@pytest.mark.parametrize("value", ["NaN", "inf", "1e999"])
+def test_what_is_no_number_is_refused_with_its_keyword(keyword: str, value: str) -> None:
+    text = re.sub(rf"^{keyword} = .*$", f"{keyword} = {value}", message().text, count=1, flags=re.MULTILINE)
+    with pytest.raises(InvalidMessage, match=f"{keyword} is '{value}' and must be a finite decimal number"):
+        read_cdm(text)
+
+
+@pytest.mark.req("ORB-06")
+def test_an_error_along_the_orbit_at_the_apogee_of_a_transfer_orbit_is_followed_by_the_velocity() -> None:
+    geostationary, transfer = circular(4.2164e7, 0.0), circular(4.2164e7, 0.5)
+    transfer[3:] *= 0.52
+    sigma_s = np.hypot(*(20e3 / np.linalg.norm(state[3:]) for state in (geostationary, transfer)))
+    states = oracle.closest_when_late((geostationary, transfer), sigma_s)
+    written = [Written(state, orbital_covariance(state, (40.0, 30.0, 20.0), along_m=20e3)) for state in states]
+    text = message(written[0], written[1]).text
+    own = np.diag(np.square([40.0, 30.0, 20.0]))
+    found = assessed(text)
+    assert found.method is Method.CURVED
+    assert found.probability == pytest.approx(oracle.late(oracle.pair_of(text), (own, own), sigma_s, 1.0), rel=0.03)
