@@ -15,6 +15,7 @@ import pytest
 from holdfast.checkpoint import SqliteStore
 from holdfast.control.client import ask
 from tests.support.command_line import DOCUMENT, ROOT, holdfast, wait_until
+from tests.support.crash.orders import prepare
 from tests.support.terminal import CTRL_C, Terminal
 from tests.support.terminal_runs import COMMAND, DELIVERED, assert_clean, run_in_terminal
 
@@ -23,17 +24,33 @@ from tests.support.terminal_runs import COMMAND, DELIVERED, assert_clean, run_in
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A directory with a pipeline that runs."""
     directory = tmp_path_factory.mktemp("run")
+    prepare(directory)
     with run_in_terminal(directory) as terminal:
         terminal.wait_for(DELIVERED)
+        wait_until(lambda: ask(directory / "pipeline", "status")["snapshot"]["dead_letters"]["new"] > 1)
         yield directory
         assert_clean(terminal)
 
 
 @pytest.mark.parametrize("columns", [80, 200])
-@pytest.mark.parametrize("command", ["status", "graph", "plan", "top"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "status",
+        "graph",
+        "plan",
+        "top --times 1",
+        "dlq list",
+        "dlq count",
+        "dlq review --dry-run",
+        "checkpoints list",
+        "rollback --list",
+        "rollback --sink table --to newest --dry-run",
+    ],
+)
 def test_no_line_of_a_command_is_wider_than_the_terminal(run: Path, command: str, columns: int) -> None:
-    more = ["--times", 1] if command == "top" else []
-    with Terminal(["holdfast", command, *more], directory=run, columns=400, environment=_columns(columns)) as terminal:
+    words = ["holdfast", *command.split()]
+    with Terminal(words, directory=run, columns=400, environment=_columns(columns)) as terminal:
         assert terminal.end() in (0, 3, 5)
         assert_clean(terminal)
         too_wide = [line for line in terminal.text.splitlines() if len(line) > columns]

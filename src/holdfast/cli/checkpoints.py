@@ -11,7 +11,7 @@ import click
 
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.exits import ExitCode
-from holdfast.cli.output import table
+from holdfast.cli.output import results_width, table
 from holdfast.control.place import find
 from holdfast.model.errors import UnknownKey
 
@@ -53,7 +53,7 @@ def list_(out: Output, pipeline: Path, key: str | None) -> None:
             raise UnknownKey(f"There is no key {key!r}.", remedy=f"Its keys are {', '.join(keys)}.")
     head = ("key", "version", "written", "size", "epoch", "origin")
     rows = [(v.key, v.number, f"{v.created_at:%Y-%m-%d %H:%M:%S}", v.size, v.epoch, v.origin.value) for v in found]
-    out.result([_described(version) for version in found], table(head, rows))
+    out.result([_described(version) for version in found], table(head, rows, results_width()))
 
 
 @command(
