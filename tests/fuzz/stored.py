@@ -36,6 +36,7 @@ from holdfast.log.cutting import position_of_text
 from holdfast.log.dead_entry import packed, unpacked
 from holdfast.log.parts import read_part, write_part
 from holdfast.model.positions import Lsn, to_json
+from holdfast.runtime.checkpoints.opening import kind_of
 from holdfast.runtime.owner import recorded
 from holdfast.runtime.records import GENERATION, HISTORY, LOGS, Generation, Logs
 from holdfast.runtime.restarts import History, HistoryCodec
@@ -229,6 +230,11 @@ STORED: dict[str, Reader] = {
         (b'{"a": 1}\n{"b": 2}',),
         ("holdfast.checkpoint.difference",),
         (),
+    ),
+    "kind of the checkpoint store": Reader(
+        lambda data: kind_of(data, Path("checkpoint.json")),
+        (b'{"format": 1, "store": "file"}',),
+        ("holdfast.runtime.checkpoints.opening",),
     ),
     "exported checkpoints": Reader(
         lambda data: export_of(data, "export.jsonl"), (_EXPORTED * 2,), ("holdfast.control.transfer",)

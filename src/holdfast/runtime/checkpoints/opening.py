@@ -17,6 +17,8 @@ from holdfast.model.errors import CheckpointDamaged, CheckpointsMissing, StoreCh
 from holdfast.runtime.checkpoints.settings import FileSettings, PostgresSettings, S3Settings, SqliteSettings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from holdfast.checkpoint import CheckpointStore
     from holdfast.runtime.checkpoints.settings import LocalSettings, RemoteSettings
     from holdfast.runtime.layout import Layout
@@ -105,12 +107,19 @@ def recorded_kind(layout: Layout) -> str | None:
     """The kind of store that the pipeline used last; None when it never ran. Older versions knew SQLite alone."""
     path = layout.checkpoint_kind
     try:
-        found = json.loads(path.read_bytes())
+        content = path.read_bytes()
     except FileNotFoundError:
         return SqliteSettings.kind if layout.checkpoints.exists() else None
     except OSError as error:
         raise disk_error(error, path) from error
-    except ValueError:
+    return kind_of(content, path)
+
+
+def kind_of(content: bytes, path: Path) -> str:
+    """The kind of store that the record in a directory names; `CheckpointDamaged` when it names none."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or found.get("format") != _FORMAT or found.get("store") not in _KINDS:
         raise CheckpointDamaged(
