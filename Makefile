@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java run orders check unit test model spec crash bench requirements docs
+.PHONY: help setup java run orders check unit test fuzz model spec crash bench requirements docs
 
 PY := .venv/bin/python
 
@@ -38,10 +38,13 @@ test: setup java ## All tests, on real servers that it installs and starts by it
 	@$(PY) -m pytest -n 2 --dist worksteal
 	@echo "test: all passed"
 
+fuzz: setup ## Random and damaged inputs to every reader of outside bytes, bounded in time and memory; SECONDS=n
+	@$(PY) -m tests.fuzz --seconds $(or $(SECONDS),300)
+
 model: setup ## The exhaustive exploration of the ledger, more than 11 million states (about half an hour)
 	@$(PY) -m tests.model.full
 
-crash: setup java ## The crash matrix and random kills of pipelines and of fusion, reconciled from outside; KILLS=n SEED=n
+crash: setup java ## The crash matrix, random kills and full disks, of pipelines and of fusion, reconciled from outside; KILLS=n SEED=n
 	@$(PY) -m pytest -q --long tests/crash/test_checkpoint_kills.py tests/crash/test_http_kills.py
 	@$(PY) -m tests.crash.campaign --kills $(or $(KILLS),100) --seed $(or $(SEED),1)
 	@$(PY) -m tests.crash.fusion_campaign --kills $(or $(KILLS),100) --seed $(or $(SEED),1)

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -42,11 +43,14 @@ COUNT_PER_WINDOW = f"""
 """
 
 
-def pipeline(directory: Path, orders: int) -> Pipeline:
-    """The pipeline, with everything it keeps below `directory`."""
+def pipeline(directory: Path, orders: int, start: datetime | None = None) -> Pipeline:
+    """The pipeline, with everything it keeps below `directory`.
+
+    :param start: order n happens n milliseconds later. Without it, an order happens when it is read.
+    """
     return (
         Pipeline("orders", directory=directory / "pipeline")
-        .read(Generator("orders", events=orders, transactions=(1, 3, 2), padding=100))
+        .read(Generator("orders", events=orders, transactions=(1, 3, 2), padding=100, start=start))
         .process(python(forget_windows_after_a_minute), sql(COUNT_PER_WINDOW))
         .output_mode("update")
         .write(
@@ -59,12 +63,24 @@ def pipeline(directory: Path, orders: int) -> Pipeline:
     )
 
 
-def expected(orders: int) -> dict[tuple[int, int], tuple[int, int]]:
+def start_of_the_orders(directory: Path) -> datetime:
+    """When the orders begin: now at the first run, and the same at every later one, so that they can be reconciled."""
+    path = directory / "start.txt"
+    if not path.exists():
+        if (directory / "pipeline").exists():
+            raise SystemExit(f"{directory} is of an earlier version, with orders of other times. Run with --fresh.")
+        draft = path.with_suffix(".draft")
+        draft.write_text(datetime.now(UTC).isoformat())
+        draft.rename(path)
+    return datetime.fromisoformat(path.read_text())
+
+
+def expected(orders: int, start: datetime) -> dict[tuple[int, int], tuple[int, int]]:
     """(orders, cents) of each window and region, added up from the numbers alone."""
     count: Counter[tuple[int, int]] = Counter()
     cents: Counter[tuple[int, int]] = Counter()
     for n in range(1, orders + 1):
-        begins = int(order_time(n).timestamp()) // WINDOW_SECONDS * WINDOW_SECONDS
+        begins = int(order_time(n, start).timestamp()) // WINDOW_SECONDS * WINDOW_SECONDS
         key = (begins, order(n)["customer"] % 10)
         count[key] += 1
         cents[key] += order(n)["cents"]
@@ -101,13 +117,35 @@ def progress(status: PipelineStatus, orders: int) -> str:
 
 
 def show(running: Pipeline, orders: int, done: threading.Event) -> None:
-    """Print where the pipeline is until it is done: on one line on a terminal, each second a line elsewhere."""
+    """Print where the pipeline is until it is done: on one line on a terminal, a line for each change elsewhere."""
     live = sys.stdout.isatty()
+    before = ""
     while not done.wait(0.2 if live else 1.0):
         line = progress(running.status(), orders)
-        print(f"\r\x1b[2K{line}" if live else line, end="" if live else "\n", flush=True)
+        if live:
+            print(f"\r\x1b[2K{line[: shutil.get_terminal_size().columns - 3]}", end="", flush=True)
+        elif line != before:
+            print(line, flush=True)
+        before = line
     if live:
         print()
+
+
+def run_to_the_end(running: Pipeline, orders: int) -> bool:
+    """Run until every order is delivered; whether it came to that, or Ctrl-C drained it before."""
+    done = threading.Event()
+    running.start()
+    shower = threading.Thread(target=show, args=(running, orders, done))
+    shower.start()
+    try:
+        running.wait(until=Until.CAUGHT_UP)
+    except KeyboardInterrupt:
+        return False
+    finally:
+        done.set()
+        shower.join()
+        running.drain()
+    return True
 
 
 def main() -> None:
@@ -122,20 +160,13 @@ def main() -> None:
     options.directory.mkdir(parents=True, exist_ok=True)
 
     began = time.monotonic()
-    running = pipeline(options.directory, options.orders)
-    done = threading.Event()
-    running.start()
-    shower = threading.Thread(target=show, args=(running, options.orders, done))
-    shower.start()
-    try:
-        running.wait(until=Until.CAUGHT_UP)
-    finally:
-        done.set()
-        shower.join()
-        running.drain()
+    start = start_of_the_orders(options.directory)
+    if not run_to_the_end(pipeline(options.directory, options.orders, start), options.orders):
+        print("Drained before the end; nothing is lost. Run it again: it goes on where it was.")
+        return
     took = time.monotonic() - began
 
-    wanted = expected(options.orders)
+    wanted = expected(options.orders, start)
     for name, found in (
         ("SQLite", found_in_sqlite(options.directory)),
         ("Parquet", found_in_files(options.directory)),

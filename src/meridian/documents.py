@@ -11,7 +11,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from holdfast.config.problems import Place, Problem, dotted, invalid, nearest
-from holdfast.model.errors import DocumentUnreadable
+from holdfast.model.errors import DocumentUnreadable, InvalidDocument
+
+_MOST_BYTES = 2**20
+_LONGEST_LINE = 4_000
+"""Characters: the time that `tomllib` takes grows with the square of the length of a dotted key."""
 
 
 class Section(BaseModel):
@@ -26,22 +30,38 @@ Document = TypeVar("Document", bound=Section)
 def load(model: type[Document], path: Path) -> Document:
     """The document in a file; `InvalidDocument` with everything that is wrong with it."""
     try:
-        text = path.read_text()
+        with path.open("rb") as file:
+            given = file.read(_MOST_BYTES + 1)
+        if len(given) > _MOST_BYTES:
+            raise _too_large(str(path))
+        text = given.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise DocumentUnreadable(f"{path} cannot be read: {error}.", remedy="Name a TOML file in UTF-8.") from error
-    return parse(model, text, str(path))
+    return parse(model, text.replace("\r\n", "\n"), str(path))
 
 
 def parse(model: type[Document], text: str, file: str) -> Document:
     """The document in a text."""
+    _require_short_lines(text, file)
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, or a value nested a thousand times
         raise invalid(file, [Problem(Place(file), f"It is no TOML: {error}.", "Mend it there.")]) from error
     try:
         return model.model_validate(given)
     except ValidationError as error:
         raise invalid(file, _problems(model, error, text, file)) from error
+
+
+def _require_short_lines(text: str, file: str) -> None:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if len(line) > _LONGEST_LINE:
+            what = f"The line has more than {_LONGEST_LINE:,} characters."
+            raise invalid(file, [Problem(Place(file, number), what, "Write the values on several lines.")])
+
+
+def _too_large(file: str) -> InvalidDocument:
+    return invalid(file, [Problem(Place(file), "It is larger than 1 MiB.", "Write a smaller document.")])
 
 
 def _problems(model: type[BaseModel], error: ValidationError, text: str, file: str) -> Iterator[Problem]:

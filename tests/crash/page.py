@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "crash-matrix.md"
-RANDOM = "\n\n## Random kills\n\n"
+RANDOM = "\n\n## Random faults\n\n"
 FUSION = "\n\n## Random kills of fusion\n\n"
 
 

@@ -10,7 +10,18 @@ from random import Random
 from typing import Any
 
 from holdfast.config.schema import Node
-from tests.support.documents import FULL, Path, Spot, at, several_sources, text_of, walk, with_value, without
+from tests.support.documents import (
+    FULL,
+    Path,
+    Spot,
+    at,
+    several_sources,
+    several_stores,
+    text_of,
+    walk,
+    with_value,
+    without,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,7 @@ def broken_documents() -> list[Broken]:
 def _documents() -> Iterator[tuple[Any, Spot]]:
     """Every value that is not the whole, once for each key of each kind of block."""
     seen: set[tuple[str, str | int]] = set()
-    for document in (FULL, several_sources()):
+    for document in (FULL, several_sources(), *several_stores()):
         for spot in walk(document):
             if spot.path and (spot.block, spot.key) not in seen:
                 seen.add((spot.block, spot.key))
@@ -116,9 +127,14 @@ def _moved() -> Iterator[Broken]:
         *above, key = spot.path
         if len(above) > 1 and isinstance(key, str) and isinstance(above[-1], str):
             parent = tuple(above[:-1])
-            if key not in at(document, parent):
+            if key not in _known_in(document, parent):
                 text = text_of(with_value(without(document, spot.path), (*parent, key), at(document, spot.path)))
                 yield Broken(_name("moved up", spot.path), text, (*parent, key), "It is a key of", True)
+
+
+def _known_in(document: Any, path: Path) -> set[str]:
+    """The keys that may stand in a block."""
+    return next(set(spot.node.get("properties", ())) for spot in walk(document) if spot.path == path)
 
 
 def _swapped() -> Iterator[Broken]:

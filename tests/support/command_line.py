@@ -106,12 +106,18 @@ class Running:
 
 
 @contextmanager
-def running(directory: Path, *options: object, text: str = DOCUMENT) -> Iterator[Running]:
-    """`holdfast run` on a document in this directory, killed at the end if it still runs."""
+def running(
+    directory: Path, *options: object, text: str = DOCUMENT, working_directory: Path | None = None
+) -> Iterator[Running]:
+    """`holdfast run` on a document in this directory, killed at the end if it still runs.
+
+    :param working_directory: where it is started; in the directory of the document without one.
+    """
+    named = [] if working_directory is None else [directory / "pipeline.yaml"]
     (directory / "pipeline.yaml").write_text(text)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.command_line", "run", "--output", "json", *map(str, options)],
-        cwd=directory,
+        [sys.executable, "-m", "tests.support.command_line", "run", "--output", "json", *map(str, [*named, *options])],
+        cwd=working_directory or directory,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
         stdout=subprocess.PIPE,
         text=True,

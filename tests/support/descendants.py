@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.runtime.processes import ProcessId
+
+_WORKER_SERVER = "holdfast.runtime.workers.nursery"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,28 @@ class Descendant:
     def lives(self) -> bool:
         """Whether it still runs."""
         return self.process.lives
+
+
+def is_jvm(each: Descendant) -> bool:
+    """Spark's JVM, which leads a session of its own."""
+    return "org.apache.spark.deploy.SparkSubmit" in each.command and _leads_session(each)
+
+
+def is_worker_server(each: Descendant) -> bool:
+    """The process that Spark's Python workers are forked from."""
+    return _WORKER_SERVER in each.command and _leads_session(each)
+
+
+def is_worker(each: Descendant) -> bool:
+    """A Python worker of Spark. One that was forked has the command line of the process it was forked from."""
+    return (_WORKER_SERVER in each.command and not _leads_session(each)) or "-m pyspark." in each.command
+
+
+def _leads_session(each: Descendant) -> bool:
+    try:
+        return os.getsid(each.pid) == each.pid
+    except ProcessLookupError:
+        return False
 
 
 def descendants_of(pid: int) -> list[Descendant]:

@@ -29,16 +29,14 @@ made from the models by `make docs`; the same as JSON Schema, for editors, is `h
 - **Sizes** are written as `16MiB`, `64MB` or a number of bytes, **durations** as `200ms`, `30s`, `1h30m` or `30d`.
 - **From outside** come `${NAME}`, a variable of the environment, and `${file:/path}`, what a file holds; `$${` stands
   for `${` itself. One that is not there is an error. What they stand for is never shown.
-- **Relative paths** are taken from the directory in which the pipeline is started.
+- **Relative paths** begin at the folder of the document, wherever a command is started; a link to a document counts by
+  where the link lies. Earlier versions began at the working directory: what exists there alone is refused (HF-903).
 - **Not built yet**, and refused as unknown: {not_built}; sources of the types {no_sources}; sinks of the types
-  {no_sinks}. Cursors are kept in SQLite beside the logs, and are not copied elsewhere.
+  {no_sinks}. Checkpoints in memory, or in an object store without a local one, are for Python programs alone.
 """
 
 NOT_BUILT: list[tuple[str | int, ...]] = [
     ("metadata", "tenant"),
-    ("spec", "checkpoint", "store"),
-    ("spec", "checkpoint", "remote"),
-    ("spec", "checkpoint", "replicate_every"),
     ("spec", "source", "direct"),
     ("spec", "source", "snapshot"),
 ]

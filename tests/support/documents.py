@@ -123,7 +123,13 @@ _FULL: dict[str, Any] = {
         "quotas": {"inbox": "1GiB", "outbox": "unlimited", "detach_after": "20s"},
         "keep": {"age": "1h", "size": "100MiB", "delivered": "64MiB"},
         "points": {"every": "1m", "kept": "2h"},
-        "checkpoint": {"cadence": "500ms", "keep_versions": 50},
+        "checkpoint": {
+            "store": "sqlite",
+            "remote": {"type": "file", "directory": "backup"},
+            "replicate_every": "1m",
+            "cadence": "500ms",
+            "keep_versions": 50,
+        },
         "dead_letters": {"max_entries": 500, "max_age": "7d", "overflow": "block"},
         "restarts": {"failures": 3, "within": "1h"},
         "isolation": {"max_rows": 50, "max_probes": 500, "max_time": "5m"},
@@ -160,6 +166,25 @@ def several_sources() -> dict[str, Any]:
     document = copy.deepcopy(FULL)
     document["spec"]["sources"] = [document["spec"].pop("source"), *copy.deepcopy([LOG_FILES, STDIN, HTTP_PUSH, RELAY])]
     return document
+
+
+def several_stores() -> list[dict[str, Any]]:
+    """The full document, with each other kind of checkpoint store and of remote store."""
+    s3 = {
+        "type": "s3",
+        "url": "s3://backup/orders",
+        "region": "eu-north-1",
+        "endpoint": "http://localhost:9000",
+        "access_key_id": "key",
+        "secret_access_key": "secret",
+    }
+    remote = ("spec", "checkpoint", "remote")
+    on_a_server = {"store": "postgres", "dsn": "dbname=a"}
+    return [
+        with_value(FULL, ("spec", "checkpoint"), on_a_server),
+        with_value(FULL, remote, {"type": "postgres", "dsn": "dbname=a"}),
+        with_value(FULL, remote, s3),
+    ]
 
 
 def walk(

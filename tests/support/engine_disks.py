@@ -26,11 +26,11 @@ def checkpoints_on_small_disk(root: Path, elsewhere: Path, size: str = "1M") -> 
 
 
 class Ballast:
-    """A file that fills a disk to its last byte, until it is removed."""
+    """A file that fills a disk to its last byte, until it is removed. Made anew, it grows by what became free."""
 
     def __init__(self, disk: Path) -> None:
         self._path = disk / "ballast"
-        with self._path.open("wb", buffering=0) as file:
+        with self._path.open("ab", buffering=0) as file:
             try:
                 while True:
                     file.write(bytes(4096))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -43,11 +44,15 @@ def wait_until(holds: Callable[[], bool], what: str, *, within: float = SOON) ->
         time.sleep(0.01)
 
 
+START = datetime(2026, 1, 1, tzinfo=UTC)
+"""When the orders of a tap begin."""
+
+
 class Tap(Generator):
-    """Orders that come as far as the tap is open."""
+    """Orders that come as far as the tap is open, with the same times on every run."""
 
     def __init__(self, events: int, *, open_to: int = 0, name: str = "orders") -> None:
-        super().__init__(name, events=events, transactions=(3, 7, 1), chunk=60)
+        super().__init__(name, events=events, transactions=(3, 7, 1), chunk=60, start=START)
         self.open_to = open_to
         self.told: list[Position] = []
 

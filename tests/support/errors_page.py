@@ -69,10 +69,19 @@ def told_remedies() -> dict[str, list[str]]:
 
 
 def _calls(module: ast.Module) -> Iterator[tuple[str, str]]:
+    constants = {
+        target.id: node.value
+        for node in module.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
     for node in ast.walk(module):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             for keyword in node.keywords:
-                text = _text(keyword.value) if keyword.arg == "remedy" else None
+                value = keyword.value
+                given = constants.get(value.id, value) if isinstance(value, ast.Name) else value
+                text = _text(given) if keyword.arg == "remedy" else None
                 if text:
                     yield node.func.id, text
 

@@ -22,9 +22,10 @@ from tests.support.crash.reconcile import file_numbers
 from tests.support.engine_pipelines import Tap, impatient, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
+    from holdfast.deliver import Sink
     from holdfast.log import DeadLetterLimits
     from holdfast.sinks.sql.mode import Mode
 
@@ -34,6 +35,7 @@ class Mendable:
 
     :param poison: the orders that the step gives up.
     :param refused: a condition on `NEW.n`; the table refuses such rows until it is mended.
+    :param wrap: puts something around the sink of the table.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Mendable:
         refused: str = "false",
         mode: Mode = "append",
         limits: DeadLetterLimits | None = None,
+        wrap: Callable[[Sink], Sink] = lambda sink: sink,
     ) -> None:
         self.directory = directory
         self.source = Tap(events)
@@ -54,7 +57,7 @@ class Mendable:
             Pipeline("orders", directory=directory / "pipeline")
             .read(self.source)
             .write(
-                impatient("table", Sqlite(directory / "sink.db", table="orders", mode=mode)),
+                impatient("table", wrap(Sqlite(directory / "sink.db", table="orders", mode=mode))),
                 impatient("archive", Files(directory / "files"), max_inflight=2),
             )
             .batch(BatchLimits(max_events=60, max_wait=timedelta(0)))

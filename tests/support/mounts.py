@@ -27,6 +27,15 @@ def small_disk(directory: Path, size: str = "1M") -> Iterator[Path]:
         _unmount(directory)
 
 
+def can_mount(directory: Path) -> bool:
+    """Whether a small file system can be mounted here."""
+    directory.mkdir(exist_ok=True)
+    if not _mount("-t", "tmpfs", "tmpfs", str(directory)):
+        return False
+    _unmount(directory)
+    return True
+
+
 @contextmanager
 def read_only(directory: Path) -> Iterator[Path]:
     """The directory, which cannot be written meanwhile: by its permissions, or for root as a read-only mount."""

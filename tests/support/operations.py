@@ -32,7 +32,7 @@ class Operation:
     def prepared(cls, directory: Path, *, told: str) -> Operation:
         """A small demonstration that tells a subscriber."""
         home = Home(directory)
-        prepare(home, now_ns=time.time_ns(), others=OURS, first_port=_free_ports(4))
+        prepare(home, now_ns=time.time_ns(), others=OURS, first_port=free_ports(4))
         document = home.document_file.read_text()
         home.document_file.write_text(f'{document}\n[subscriber]\nurl = "{told}"\n')
         return cls(home)
@@ -98,7 +98,7 @@ def _command_of(pid: int) -> str:
         return ""
 
 
-def _free_ports(count: int) -> int:
+def free_ports(count: int) -> int:
     """The first of some ports in a row that nobody uses."""
     random = Random()
     while True:

@@ -22,13 +22,13 @@ PASSED = [n for n in range(1, EVENTS + 1) if n % 10]
 COLUMNS = "seq INTEGER, source TEXT, event_id TEXT, key TEXT, tx_id TEXT, tx_end BOOLEAN, n INTEGER"
 
 
-def pipeline(directory: Path, *, events: int = EVENTS, chunk: int = 40) -> Pipeline:
+def pipeline(directory: Path, *, events: int = EVENTS, chunk: int = 40, kind: type[Generator] = Generator) -> Pipeline:
     """Orders to files, to a table whose rows say which batch they came with, to one whose rows do not, and to one row
     an order.
     """
     return (
         Pipeline("orders", directory=directory / "pipeline")
-        .read(Generator(events=events, transactions=(3, 7, 1), chunk=chunk))
+        .read(kind(events=events, transactions=(3, 7, 1), chunk=chunk))
         .write(
             SinkSpec(name="archive", sink=Files(directory / "files"), max_inflight=3),
             SinkSpec(name="tagged", sink=Sqlite(directory / "sink.db", table="tagged")),

@@ -20,6 +20,8 @@ UGLY = re.compile(
     r"|log4j|WARN |incubator|loopback|\.py\", line"
 )
 """Stacks of Python and Java, and what Spark prints when it starts."""
+COLOUR = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]")
+"""A sequence that colours text; bold and dim are none."""
 
 
 def run_in_terminal(

@@ -173,16 +173,16 @@ class LogFiles(Source):
         """Records of as many files as the block has room for, those first that had to wait."""
         self._block.used = 0
         pieces: list[Piece] = []
-        for tail in sorted(filter(lambda tail: self._is_ready(tail, now), self._watch.tails), key=lambda t: t.active):
+        for tail in sorted(self._watch.tails, key=lambda tail: tail.active):
             if len(self._block.free()) < _LEAST_ROOM:
                 break
-            if (piece := self._taken(tail, now)) is not None:
+            if self._is_ready(tail, now) and (piece := self._taken(tail, now)) is not None:
                 pieces.append(piece)
         return pieces
 
     def _is_ready(self, tail: Tail, now: float) -> bool:
         tail.look(now)
-        return tail.trouble.is_over(now) and (tail.has_news() or self._is_at_rest(tail, now))
+        return tail.is_in_turn() and tail.trouble.is_over(now) and (tail.has_news() or self._is_at_rest(tail, now))
 
     def _is_at_rest(self, tail: Tail, now: float) -> bool:
         """Whether what has no newline yet is given out as it is."""
@@ -209,7 +209,7 @@ class LogFiles(Source):
         return piece
 
     def _has_more(self) -> bool:
-        return self._watch.undecided > 0 or any(tail.is_behind for tail in self._watch.tails)
+        return self._watch.has_undecided or any(tail.is_behind for tail in self._watch.tails)
 
     def _captured(self, pieces: list[Piece]) -> Captured:
         places = places_in_files(self.name, pieces)

@@ -1,6 +1,7 @@
-"""Made-up orders: unique consecutive integers in transactions of chosen sizes. The same on every run.
+"""Made-up orders: unique consecutive integers in transactions of chosen sizes.
 
-Event n is a function of n alone, so anyone can say what a sink must hold without asking the source.
+Everything that order n says is a function of n alone, so anyone can tell what a sink must hold without asking the
+source. The one exception is when it happened: at the moment it is read, unless a start is given.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from holdfast.model.positions import Seq
 if TYPE_CHECKING:
     from holdfast.model.positions import Position
 
-_EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _CUSTOMERS = 1000
 _CENTS = 99_991
 _BEAT = 0.01
@@ -56,6 +56,8 @@ class Generator(Source):
     :param pace: how fast they come; None for as fast as they are read.
     :param chunk: how many events one read gives at most.
     :param padding: bytes of text that every order carries besides its numbers.
+    :param start: order n happened n milliseconds later, on every run. None: an order happens when it is read. One that
+        was not in the inbox when the process ended is then read again with a later time, and is still in it once.
     """
 
     kind: ClassVar[str] = "generator"
@@ -69,6 +71,7 @@ class Generator(Source):
         pace: Pace | None = None,
         chunk: int = 8192,
         padding: int = 0,
+        start: datetime | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         now: Clock = utc_now,
         sleep: Callable[[float], None] = time.sleep,
@@ -86,6 +89,7 @@ class Generator(Source):
         self._pace = pace
         self._chunk = chunk
         self._note = "x" * padding
+        self._start = start
         self._monotonic, self._now, self._sleep = monotonic, now, sleep
         self._at = 0
         self._began: tuple[float, int] | None = None
@@ -142,7 +146,7 @@ class Generator(Source):
             '{"n":', text, ',"customer":', customer, ',"cents":', pa.array(n * 7919 % _CENTS).cast(pa.string()),
             f',"note":"{self._note}"}}', "",
         )  # fmt: skip
-        started = np.datetime64(_EPOCH.replace(tzinfo=None), "us")
+        captured_at = self._now()
         columns = {
             "event_id": event_ids(self.name, text),
             "source": self.name,
@@ -152,8 +156,8 @@ class Generator(Source):
             "op": Op.CREATE.value,
             "key": pc.binary_join_element_wise('{"customer":', customer, "}", ""),
             "after": after,
-            "event_time": pa.array(started + n.astype("timedelta64[ms]")),
-            "capture_time": self._now(),
+            "event_time": captured_at if self._start is None else _times(self._start, n),
+            "capture_time": captured_at,
             "tx_id": pa.array(transaction).cast(pa.string()),
             "tx_end": pa.array(ends),
             "position": text,
@@ -170,11 +174,16 @@ def _column(value: object, field: pa.Field, count: int) -> pa.Array:
     return pa.repeat(pa.scalar(value, field.type), count)
 
 
+def _times(start: datetime, n: np.ndarray) -> pa.Array:
+    first = np.datetime64(start.astimezone(UTC).replace(tzinfo=None), "us")
+    return pa.array(first + n.astype("timedelta64[ms]"))
+
+
 def order(n: int) -> dict[str, int]:
     """What order n says: for whoever checks a sink."""
     return {"n": n, "customer": n % _CUSTOMERS, "cents": n * 7919 % _CENTS}
 
 
-def order_time(n: int) -> datetime:
-    """When order n happened."""
-    return _EPOCH + timedelta(milliseconds=n)
+def order_time(n: int, start: datetime) -> datetime:
+    """When order n of a generator with this start happened."""
+    return start + timedelta(milliseconds=n)

@@ -17,14 +17,21 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from holdfast.capture.framing import framed, joined
-from holdfast.model.errors import LogFull, LogQuota, LogReadOnly, LogUnavailable, SourceUnavailable
+from holdfast.model.errors import (
+    HoldfastError,
+    LogFull,
+    LogQuota,
+    LogReadOnly,
+    LogUnavailable,
+    SourceFailed,
+    SourceUnavailable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from holdfast.capture.contract import Boundary, Captured, Source
     from holdfast.log.inbox import Inbox
-    from holdfast.model.errors import HoldfastError
     from holdfast.model.positions import Position
 
 log = logging.getLogger("holdfast")
@@ -130,7 +137,7 @@ class Capture:
                     log.warning("source %s hangs and is left behind", self.source.name)
                     return
             self._is_closed = True
-            self.source.close()
+            self._close_source()
 
     def status(self) -> CaptureStatus:
         """Where it stands now."""
@@ -171,18 +178,31 @@ class Capture:
             self._note_latest()
             is_dry = False
             while not self._stop.is_set():
-                if self.source.finished or self._has_reached(is_dry):
+                if self._is_at_its_end() or self._has_reached(is_dry):
                     self._state = CaptureState.FINISHED
                     return
                 is_dry = not self._read_on()
-        except (SourceUnavailable, LogFull, LogReadOnly, LogUnavailable) as error:
-            self.source.close()
+        except (SourceUnavailable, SourceFailed, LogFull, LogReadOnly, LogUnavailable) as error:
+            self._close_source()
             self._retry_after(error)
+
+    def _close_source(self) -> None:
+        """Close the source. One that fails to close is opened again all the same, or left behind."""
+        try:
+            with self._asking():
+                self.source.close()
+        except HoldfastError as error:
+            log.warning("source %s could not be closed: %s", self.source.name, error)
 
     def _note_latest(self) -> None:
         """What was available at first stays what is to be read, also when the source has to be opened again."""
         if self._reach is Reach.NOW and not self._opened:
-            self._latest, self._opened = self.source.latest(), True
+            with self._asking():
+                self._latest, self._opened = self.source.latest(), True
+
+    def _is_at_its_end(self) -> bool:
+        with self._asking():
+            return self.source.finished
 
     def _has_reached(self, is_dry: bool) -> bool:
         """Whether what was available is in the inbox."""
@@ -200,9 +220,15 @@ class Capture:
         read: list[Captured] = []
         try:
             self._gather(read)
+            self._note_recovery()
         finally:
             self._take(read)
         return bool(read)
+
+    def _note_recovery(self) -> None:
+        """The source answers again, if only that there is nothing new."""
+        if self._state is CaptureState.RETRYING:
+            self._state, self._error = CaptureState.READING, None
 
     def _gather(self, read: list[Captured]) -> None:
         """Wait for the first events, and read what is there behind them."""
@@ -212,7 +238,7 @@ class Capture:
         while captured is not None:
             read.append(captured)
             size += captured.events.nbytes
-            is_all = self.source.finished or self._ends_what_was_there(captured.position)
+            is_all = self._is_at_its_end() or self._ends_what_was_there(captured.position)
             if is_all or size >= _MUCH or time.monotonic() >= until or self._stop.is_set():
                 break
             captured = self._read(0)
@@ -223,10 +249,15 @@ class Capture:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """While the source is asked for something, it is known since when."""
+        """While the source is asked for something, it is known since when. Any error that it raises is one of ours."""
         self._asked_at = time.monotonic()
         try:
             yield
+        except HoldfastError:
+            raise
+        except Exception as error:
+            log.debug("source %s failed", self.source.name, exc_info=True)
+            raise _failed(self.source.name, error) from error
         finally:
             self._asked_at = None
 
@@ -260,5 +291,17 @@ class Capture:
                 self.source.captured(position)
 
     def _retry_after(self, error: HoldfastError) -> None:
+        if self._error != str(error):
+            log.warning("source %s is retried in %g s: %s", self.source.name, self._retry_pause, error)
         self._state, self._error = CaptureState.RETRYING, str(error)
         self._stop.wait(self._retry_pause)
+
+
+def _failed(source: str, error: Exception) -> SourceFailed:
+    return SourceFailed(
+        f"Source {source!r} failed with {type(error).__name__}: {error}.",
+        kept="What was read before is in the inbox.",
+        remedy="It is opened and read again by itself. If that does not help, mend the source; `--log-level debug` "
+        "logs where it failed.",
+        source=source,
+    )

@@ -32,7 +32,7 @@ def difference(before: bytes, after: bytes) -> tuple[Change, ...]:
         return ()
     try:
         return tuple(_changes("", json.loads(before), json.loads(after)))
-    except (ValueError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         return (Change("", f"{len(before)} bytes", f"{len(after)} bytes"),)
 
 

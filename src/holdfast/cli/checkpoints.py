@@ -11,7 +11,7 @@ import click
 
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.exits import ExitCode
-from holdfast.cli.output import table
+from holdfast.cli.output import results_width, table
 from holdfast.control.place import find
 from holdfast.model.errors import UnknownKey
 
@@ -53,7 +53,7 @@ def list_(out: Output, pipeline: Path, key: str | None) -> None:
             raise UnknownKey(f"There is no key {key!r}.", remedy=f"Its keys are {', '.join(keys)}.")
     head = ("key", "version", "written", "size", "epoch", "origin")
     rows = [(v.key, v.number, f"{v.created_at:%Y-%m-%d %H:%M:%S}", v.size, v.epoch, v.origin.value) for v in found]
-    out.result([_described(version) for version in found], table(head, rows))
+    out.result([_described(version) for version in found], table(head, rows, results_width()))
 
 
 @command(
@@ -73,7 +73,7 @@ def show(out: Output, pipeline: Path, key: str, number: int | None) -> None:
             raise UnknownKey(f"There is no key {key!r}.", remedy=f"Its keys are {', '.join(store.keys())}.")
     try:
         content = json.loads(stored.payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         content = base64.b64encode(stored.payload).decode()
     out.result({**_described(stored.version), "content": content}, json.dumps(content, indent=2))
 
@@ -152,10 +152,20 @@ def export(out: Output, pipeline: Path, file: Path) -> None:
 @click.argument("pipeline", type=click.Path(path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
 def import_(out: Output, pipeline: Path, file: Path) -> None:
-    """Write the keys of a file as the newest versions, all or none. The versions before them stay."""
-    from holdfast.control.transfer import import_newest
+    """Write the keys of a file as the newest versions, all or none. The versions before them stay.
 
-    count = import_newest(find(pipeline).directory, file)
+    When the document names another kind of store than the one in use, the checkpoints move there. That takes an export
+    that was made after the last run.
+    """
+    from holdfast.control.transfer import import_into, import_newest
+
+    place = find(pipeline)
+    if place.document is None:
+        count = import_newest(place.directory, file)
+    else:
+        from holdfast.config import load
+
+        count = import_into(load(place.document), file)
     out.result({"file": file, "keys": count}, f"{count:,} keys are written.")
 
 

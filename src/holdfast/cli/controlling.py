@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.exits import ExitCode
-from holdfast.cli.output import results_width
+from holdfast.cli.output import fitted, results_width
 from holdfast.cli.showing import record_text, status_text
 from holdfast.control.client import ask
 from holdfast.control.place import Place, find
@@ -94,7 +94,7 @@ def drain(out: Output, pipeline: Path, within: float) -> None:
     """Stop in order: nothing new is captured, what was sent is waited for, and what remains is listed."""
     place = find(pipeline)
     record = ask(place.directory, "drain", within=within, patience=within + 60)
-    out.result({"pipeline": place.name, "stop": record}, record_text(place.name, record))
+    out.result({"pipeline": place.name, "stop": record}, fitted(record_text(place.name, record), results_width()))
 
 
 @command("stop", examples=("holdfast stop", "holdfast stop orders.yaml"))
@@ -103,4 +103,4 @@ def stop(out: Output, pipeline: Path) -> None:
     """Stop now, also when a drain is under way. Nothing is lost; what was not answered is sent again later."""
     place = find(pipeline)
     record = ask(place.directory, "stop", patience=60)
-    out.result({"pipeline": place.name, "stop": record}, record_text(place.name, record))
+    out.result({"pipeline": place.name, "stop": record}, fitted(record_text(place.name, record), results_width()))

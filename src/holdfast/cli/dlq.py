@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.command import command, pipeline_argument
-from holdfast.cli.output import table
+from holdfast.cli.output import results_width, table
 from holdfast.control.asking import ask_dead_letters
 from holdfast.control.place import find
 
@@ -60,7 +60,7 @@ def list_(out: Output, pipeline: Path, **given: Any) -> None:  # noqa: ANN401
     found = _asked(pipeline, "list", given)
     head = ("number", "id", "time", "stage", "kind", "code", "state")
     rows = [(e["number"], e["entry_id"], e["time"], e["stage"], e["kind"], e["code"], e["state"]) for e in found]
-    out.result(found, table(head, rows) if rows else "There are none.")
+    out.result(found, table(head, rows, results_width()) if rows else "There are none.")
 
 
 @command("show", examples=("holdfast dlq show pipeline.yaml 3f2a",))
@@ -78,7 +78,8 @@ def show(out: Output, pipeline: Path, id: str) -> None:
 def count(out: Output, pipeline: Path, **given: Any) -> None:  # noqa: ANN401
     """Count entries by stage and kind."""
     found = _asked(pipeline, "count", given)
-    out.result(found, table(("stage", "kind", "count"), [(e["stage"], e["kind"], e["count"]) for e in found]))
+    rows = [(e["stage"], e["kind"], e["count"]) for e in found]
+    out.result(found, table(("stage", "kind", "count"), rows, results_width()) if rows else "There are none.")
 
 
 @command("review", examples=("holdfast dlq review", "holdfast dlq review --dry-run"))
@@ -90,7 +91,8 @@ def review(out: Output, pipeline: Path, **given: Any) -> None:  # noqa: ANN401
     rows = [
         (g["count"], g["example"]["stage"], g["example"]["kind"], g["example"]["entry_id"]) for g in found["groups"]
     ]
-    out.result(found, table(("count", "stage", "kind", "oldest"), rows) if rows else "Nothing is new.")
+    head = ("count", "stage", "kind", "oldest")
+    out.result(found, table(head, rows, results_width()) if rows else "Nothing is new.")
 
 
 @command("ack", examples=("holdfast dlq ack --kind Poison", "holdfast dlq ack orders.yaml --sink table --dry-run"))

@@ -9,6 +9,7 @@ import click
 
 from holdfast.cli.command import command
 from holdfast.cli.exits import ExitCode
+from holdfast.cli.output import fitted, results_width
 from holdfast.model.errors import DocumentUnreadable
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def validate(out: Output, document: Path, connect: bool, spark: bool) -> ExitCod
     lines = [*notes, *(f"{problem['place']}: {problem['what']} {problem['remedy']}" for problem in problems)]
     count = "no problem" if not problems else "one problem" if len(problems) == 1 else f"{len(problems)} problems"
     value = {"document": str(document), "valid": not problems, "problems": problems, "notes": notes}
-    out.result(value, "\n".join([*lines, f"{document}: {count}."]))
+    out.result(value, fitted("\n".join([*lines, f"{document}: {count}."]), results_width()))
     return ExitCode.FAILED if problems else None
 
 

@@ -31,13 +31,15 @@ class LeaveAtOnce:
     def __init__(self) -> None:
         self.code = INTERRUPTED
         self.text = "Interrupted."
+        self.gives_back = ""
+        """What is written first when a screen has taken the terminal, so that the text can be read."""
 
     def __call__(self, *_: object) -> None:
         """End the process."""
         try:
             if self.text:
                 before = "\n" if os.isatty(2) else ""  # behind the ^C that the terminal shows
-                os.write(2, f"{before}{self.text}\n".encode())
+                os.write(2, f"{self.gives_back}{before}{self.text}\n".encode())
         finally:
             os._exit(self.code)
 

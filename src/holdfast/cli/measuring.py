@@ -10,7 +10,7 @@ import click
 
 from holdfast.cli.command import command
 from holdfast.cli.interrupts import KeyboardInterrupts
-from holdfast.cli.output import table
+from holdfast.cli.output import results_width, table
 from holdfast.cli.showing import seconds as shown
 
 if TYPE_CHECKING:
@@ -91,5 +91,5 @@ def _text(name: str, prepared: Scratch, measured: Measured) -> str:
         f"{measured.starting:.1f} s of starting; {measured.dead:,} dead letters"
     )
     waiting = [f"{source} waits for room {share:.0%} of the time" for source, share in measured.waiting.items()]
-    stages_table = table(("stage", "a batch spends", "busy", "latency p50", "p99", ""), rows)
+    stages_table = table(("stage", "a batch spends", "busy", "latency p50", "p99", ""), rows, results_width())
     return "\n".join([head, what, "", stages_table, "", *waiting])

@@ -10,7 +10,7 @@ import click
 
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.exits import ExitCode
-from holdfast.cli.output import styled
+from holdfast.cli.output import fitted, results_width, styled
 from holdfast.control.place import find
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def doctor(out: Output, pipeline: Path, repair: bool) -> ExitCode | None:
         ],
         "actions": done,
     }
-    out.result(value, "\n".join(_lines(diagnosis, done)))
+    out.result(value, fitted("\n".join(_lines(diagnosis, done)), results_width()))
     return None if diagnosis.is_healthy else ExitCode.DEGRADED
 
 
@@ -83,4 +83,5 @@ def _told(number: int, finding: Finding) -> Iterator[str]:
     repair = "yes: " + str(finding.repair) if finding.repair else "none that loses nothing"
     for label, text in (("what", finding.what), ("kept", finding.kept), ("remedy", finding.remedy), ("repair", repair)):
         indent = " " * 13
-        yield textwrap.fill(f"     {label:<8}{text}", _WIDTH, subsequent_indent=indent)
+        width = min(_WIDTH, results_width() or _WIDTH)
+        yield textwrap.fill(f"     {label:<8}{text}", width, subsequent_indent=indent)

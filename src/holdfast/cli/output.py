@@ -1,7 +1,7 @@
 """The one place that writes: the same result as text for people and as JSON for programs.
 
 Results go to standard output, progress and errors to standard error. Colours are for terminals only, and nobody gets
-them who sets NO_COLOR.
+them who sets NO_COLOR. A terminal that cannot move its cursor (TERM=dumb) is written to as a file is.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from holdfast.control.values import plain, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TextIO
 
     from holdfast.model.errors import HoldfastError
 
 
+_USUAL_COLUMNS = 80
 _PROGRESS_EVERY = 60.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -47,8 +49,10 @@ class Output:
     def __init__(self, form: Form, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.form = form
         self.is_terminal = form is Form.TEXT and sys.stderr.isatty()
-        """Whether somebody watches, and lines may be written over."""
-        self._color = False if os.environ.get("NO_COLOR") else None
+        """Whether somebody watches."""
+        self._is_rewritten = self.is_terminal and not is_dumb()
+        """Whether a line of progress may be written over."""
+        self._color = False if os.environ.get("NO_COLOR") or is_dumb() else None
         self._now = monotonic
         self._writing = threading.RLock()
         self._written: tuple[float, str, str] | None = None
@@ -57,7 +61,7 @@ class Output:
     @property
     def width(self) -> int | None:
         """Columns of the terminal that progress is written to; None when there is none."""
-        return os.get_terminal_size(sys.stderr.fileno()).columns if self.is_terminal else None
+        return _columns(sys.stderr) if self.is_terminal else None
 
     def result(self, value: object, text: str) -> None:
         """What the command found: the value as one line of JSON, or the text."""
@@ -78,7 +82,7 @@ class Output:
         if self.form is Form.TEXT:
             with self._writing:
                 self.end_progress()
-                self._say(text)
+                self._say(fitted(text, self.width))
 
     def progress(self, text: str, occasion: str = "") -> None:
         """Where a long command stands.
@@ -87,7 +91,7 @@ class Output:
         changes, and otherwise one a minute as long as there is something new.
         """
         with self._writing:
-            if (width := self.width) is not None:
+            if self._is_rewritten and (width := self.width) is not None:
                 self._say(f"\r\x1b[2K{text[: max(1, width - 1)]}", nl=False)
             elif self.form is Form.TEXT and self._is_news(text, occasion):
                 self._written = self._now(), occasion, text
@@ -100,12 +104,12 @@ class Output:
                 click.echo(json.dumps({"error": told(error)}))
                 return
             self.end_progress()
-            self._say(f"{styled(f'[{error.code}]', 'red')} {error.what}")
-            self._say(f"{error.kept} {error.remedy}")
+            self._say(fitted(f"{styled(f'[{error.code}]', 'red')} {error.what}", self.width))
+            self._say(fitted(f"{error.kept} {error.remedy}", self.width))
 
     def end_progress(self) -> None:
         """Leave the terminal as if there had been no progress."""
-        if self.is_terminal:
+        if self._is_rewritten:
             self._say("\r\x1b[2K", nl=False)
 
     def _say(self, text: str, *, nl: bool = True) -> None:
@@ -122,6 +126,16 @@ class Output:
 def styled(text: str, color: str) -> str:
     """The text in a colour, which is left out where there is no terminal."""
     return click.style(text, fg=color)
+
+
+def is_dumb() -> bool:
+    """Whether the terminal of this process says that it knows no colours and cannot move its cursor."""
+    return os.environ.get("TERM") == "dumb"
+
+
+def _columns(stream: TextIO) -> int:
+    """Of the terminal; some say 0, and mean that they do not know."""
+    return os.get_terminal_size(stream.fileno()).columns or _USUAL_COLUMNS
 
 
 def results_width() -> int | None:
@@ -155,6 +169,14 @@ def wrapped(text: str, width: int | None, indent: str = "  ") -> str:
         text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     return "\n".join(lines) or indent
+
+
+def fitted(text: str, width: int | None) -> str:
+    """Lines of which those that are too long go on below, broken between words and as far to the right."""
+    lines = text.splitlines()
+    if width is None or all(len(click.unstyle(line)) <= width for line in lines):
+        return text
+    return "\n".join(wrapped(line.strip(), width, line[: len(line) - len(line.lstrip())]) for line in lines)
 
 
 def _fitting(widths: Sequence[int], most: int | None) -> Iterator[list[int]]:

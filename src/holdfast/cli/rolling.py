@@ -11,7 +11,7 @@ import click
 
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.exits import ExitCode
-from holdfast.cli.output import table
+from holdfast.cli.output import fitted, results_width, table
 from holdfast.control.place import find
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from holdfast.runtime.rollback.operator import Rollbacks
     from holdfast.runtime.rollback.records import Rollback
     from holdfast.runtime.rollback.targets import Preview, Target
+
+_HISTORY = ("rollback", "at", "by", "what", "outcome")
 
 
 @command(
@@ -97,9 +99,9 @@ def _list(out: Output, past: Rollbacks, sink: str | None) -> None:
         (t.oseq, _time(t), t.batch.rows if t.batch else None, t.batch.batch_id if t.batch else None, t.place)
         for t in targets
     ]
-    lines = [table(head, rows) if rows else "There is no place to go back to."]
+    lines = [table(head, rows, results_width()) if rows else "There is no place to go back to."]
     if history:
-        lines += ["", table(("rollback", "at", "by", "what", "outcome"), [_line(each) for each in history])]
+        lines += ["", table(_HISTORY, [_line(each) for each in history], results_width())]
     out.result(value, "\n".join(lines))
 
 
@@ -111,7 +113,11 @@ def _told(preview: Preview) -> str:
     ]
     what = "The pipeline" if preview.sink is None else f"Sink {preview.sink}"
     lines = [f"{what} goes back to batch {preview.to.oseq}. {whole if preview.sink is None else ''}".rstrip()]
-    return "\n".join([*lines, table(head, rows), *preview.notes])
+    return "\n".join([*lines, table(head, rows, results_width()), *_notes(preview)])
+
+
+def _notes(preview: Preview) -> list[str]:
+    return [fitted(note, results_width()) for note in preview.notes]
 
 
 def _done(rollback: Rollback) -> str:

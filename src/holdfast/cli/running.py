@@ -12,15 +12,15 @@ import click
 from holdfast.cli.command import command
 from holdfast.cli.interrupts import leave_at_once
 from holdfast.cli.logs import ALARMS, LEVELS, logging_to
-from holdfast.cli.output import Form
+from holdfast.cli.output import Form, fitted, results_width
 from holdfast.cli.showing import alarm_line, progress_line, record_text
 
 if TYPE_CHECKING:
     from holdfast.cli.output import Output
     from holdfast.control.ending import Manner
     from holdfast.control.status import Status
-    from holdfast.model.errors import HoldfastError
     from holdfast.runtime.plan import Plan
+    from holdfast.runtime.starting import StartDelay
 
 log = logging.getLogger("holdfast")
 alarms = logging.getLogger(ALARMS)
@@ -106,6 +106,7 @@ def run(
                 metrics_file=metrics_file,
                 metrics_port=metrics_port,
             ),
+            folder=document.parent,
             processor=click.get_current_context().obj,
             told=face.seen,
             started=face.started,
@@ -115,7 +116,7 @@ def run(
         out.end_progress()
         ended = record_text(plan.name, record)
         log.info("%s", ended)
-    out.result({"event": "ended", "pipeline": plan.name, "stop": record}, ended)
+    out.result({"event": "ended", "pipeline": plan.name, "stop": record}, fitted(ended, results_width()))
 
 
 class _Face:
@@ -144,11 +145,17 @@ class _Face:
         }
         self._event(value, f"{name} runs in {directory}; Ctrl-C drains it.{logged}{served}")
 
-    def waiting(self, error: HoldfastError) -> None:
-        """The start waits for room on the disk."""
+    def waiting(self, delay: StartDelay) -> None:
+        """The start waits for room on the disk, or for a lock."""
         name = self._plan.name
-        value = {"event": "waiting", "pipeline": name, "cause": error.what, "remedy": error.remedy}
-        self._event(value, f"{name} starts by itself once its disk has room. {error.what}")
+        value = {
+            "event": "waiting",
+            "pipeline": name,
+            "reason": delay.reason,
+            "cause": delay.what,
+            "remedy": delay.remedy,
+        }
+        self._event(value, f"{name} waits for {delay.reason}, then starts by itself. {delay.what} {delay.remedy}")
 
     def seen(self, status: Status) -> None:
         """Once an interval."""

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from holdfast.control.values import Answer
 
 _LONGEST_POSITION = 40
+_RECOVERIES = {
+    "remote": "recovered from the remote store at the start",
+    "local_fallback": "recovered from older versions, because the newest were damaged",
+}
 COLORS = {"ok": "green", "degraded": "yellow", "failing": "red", "down": "red"}
 
 
@@ -35,7 +39,7 @@ def progress_line(status: Status, width: int | None = None) -> str:
         f"{state} | {captured}",
         state,
     ]
-    return next((line for line in lines if width is None or len(line) < width), lines[-1])
+    return next((line for line in lines if width is None or len(line) + len("^C") < width), lines[-1])
 
 
 def alarm_line(change: AlarmChange) -> str:
@@ -61,8 +65,26 @@ def record_text(name: str, record: object) -> str:
         for lane, batches in per_lane.items()
         if batches
     ]
-    tail = f" After the next start, {', '.join(left)}." if left else " Nothing is left over."
-    return f"{name} has stopped ({value['reason']}).{tail}"
+    waiting = [
+        f"{count:,} captured event{'s' * (count != 1)} of {source} wait{'s' * (count == 1)} in its inbox; "
+        f"{'it is' if count == 1 else 'they are'} kept and processed after the next start."
+        for source, count in value.get("unprocessed", {}).items()
+    ]
+    sent = [f"After the next start, {', '.join(left)}."] if left else []
+    tail = " ".join([*waiting, *sent]) or "Nothing is left over."
+    return f"{name} has stopped ({value['reason']}). {tail}"
+
+
+def _checkpoints(checkpoint: Answer) -> list[str]:
+    """Where checkpoints are, when that is not the SQLite file from which the run went on."""
+    remote, recovery = checkpoint["remote"], checkpoint["recovery"]
+    parts = [f"checkpoints in the {checkpoint['store']} store"]
+    if recovery in _RECOVERIES:
+        parts.append(_RECOVERIES[recovery])
+    if remote is not None:
+        behind = f", {remote['behind']:,} commits behind" if remote["behind"] else ""
+        parts.append(f"remote copy {remote['health']}{behind}")
+    return [", ".join(parts)] if len(parts) > 1 or checkpoint["store"] != "sqlite" else []
 
 
 def status_text(status: Answer, width: int | None = None) -> str:
@@ -79,6 +101,7 @@ def status_text(status: Answer, width: int | None = None) -> str:
             f"batch {seen['outbox']['newest']:,} published, {seen['outbox']['committed']:,} committed; "
             f"{seen['dead_letters']['new']:,} dead letters to see to"
         ),
+        *_checkpoints(seen["checkpoint"]),
         "",
         table(
             ("source", "state", "events", "rate/s", "waiting", "age", "event lag", "position"),

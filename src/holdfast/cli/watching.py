@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from contextlib import suppress
@@ -14,7 +15,7 @@ import click
 from holdfast.cli.command import command, pipeline_argument
 from holdfast.cli.controlling import status_of_place
 from holdfast.cli.interrupts import KeyboardInterrupts
-from holdfast.cli.output import Form, results_width
+from holdfast.cli.output import Form, is_dumb, results_width
 from holdfast.cli.showing import status_text
 from holdfast.control.client import ask
 from holdfast.control.place import find
@@ -34,7 +35,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 def top(out: Output, pipeline: Path, every: float, times: int | None) -> None:
     """Watch it live: rates, lag of each sink, queues, batches in flight, errors."""
     place = find(pipeline)
-    is_live = out.form is Form.TEXT and sys.stdout.isatty()
+    is_live = out.form is Form.TEXT and sys.stdout.isatty() and not is_dumb()
     looks = times if times is not None else (None if is_live else 1)
     count = 0
     with suppress(KeyboardInterrupt), KeyboardInterrupts():
@@ -42,8 +43,18 @@ def top(out: Output, pipeline: Path, every: float, times: int | None) -> None:
             if count:
                 time.sleep(every)
             status = status_of_place(place)
-            out.result(status, (_CLEAR if is_live else "") + status_text(status, results_width()))
+            text = status_text(status, results_width())
+            out.result(status, _CLEAR + _on_one_screen(text) if is_live else text)
             count += 1
+
+
+def _on_one_screen(text: str) -> str:
+    """As many lines as there is room for: what scrolls away at every look cannot be read."""
+    lines, room = text.splitlines(), shutil.get_terminal_size().lines - 1
+    if len(lines) <= room:
+        return text
+    shown = max(1, room - 1)
+    return "\n".join([*lines[:shown], f"… {len(lines) - shown} more lines: `holdfast status` shows them"])
 
 
 @command(

@@ -111,6 +111,12 @@ _MEANINGS: Mapping[str, tuple[Effect, str]] = {
     "keep": (Effect.RESTART, "What was forgotten does not come back; from now on so much is kept."),
     "points": (Effect.RESTART, "The next point is made so; those that are too old by then go."),
     "checkpoint": (Effect.RESTART, "The next cursors are written so."),
+    "checkpoint.store": (
+        Effect.RESTART,
+        "The start is refused until the checkpoints are moved: `holdfast checkpoints export`, then `import`.",
+    ),
+    "checkpoint.dsn": (Effect.RESTART, "The start is refused unless that server has the pipeline's checkpoints."),
+    "checkpoint.remote": (Effect.RESTART, "Everything is copied there; what the store before has stays there."),
     "dead_letters": (Effect.RESTART, "Entries beyond the new bounds go, or make new ones wait, as `overflow` says."),
     "isolation": (Effect.RESTART, "The next batch that fails is looked into within the new bounds."),
     "restarts": (Effect.RESTART, "Failures that are remembered count against the new budget."),

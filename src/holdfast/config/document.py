@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path as FilePath
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
@@ -21,6 +22,12 @@ from holdfast.model.errors import HoldfastError, InvalidDocument
 from holdfast.process.refusals import StepText
 from holdfast.runtime.plan import Plan
 
+if TYPE_CHECKING:
+    from holdfast.capture.contract import Receiver, Source
+    from holdfast.config.sinks import AnySink
+    from holdfast.config.sources import AnySource
+    from holdfast.deliver import SinkSpec
+
 _Made = TypeVar("_Made")
 
 
@@ -32,6 +39,8 @@ class Document:
     """Where it was read from."""
     values: PipelineDocument = field(repr=False)
     tree: Tree = field(repr=False, compare=False)
+    folder: FilePath = FilePath()
+    """Where its relative paths begin."""
 
     @property
     def name(self) -> str:
@@ -41,7 +50,7 @@ class Document:
     @property
     def directory(self) -> FilePath:
         """Where everything that the pipeline remembers lies."""
-        return directory_of(self.name, self.values.spec.directory)
+        return directory_of(self.name, self.values.spec.directory, self.folder)
 
     def plan(self) -> Plan:
         """What is to run; `InvalidDocument` with the place of everything that cannot be made.
@@ -50,10 +59,10 @@ class Document:
         """
         spec = self.values.spec
         making = _Making(self.tree)
-        sources = making.all(self.source_paths(), [block.source for block in spec.all_sources])
+        sources = making.all(self.source_paths(), [partial(self._source, block) for block in spec.all_sources])
         paths = _items("process", spec.process)
         steps = making.all(paths, [block.step for block in spec.process])
-        sinks = making.all(_items("sinks", spec.sinks), [block.spec for block in spec.sinks])
+        sinks = making.all(_items("sinks", spec.sinks), [partial(self._sink, block) for block in spec.sinks])
         making.end()
         return Plan(
             name=self.name,
@@ -75,6 +84,12 @@ class Document:
             output_mode=spec.output_mode,
             step_texts=[self._step_text(path, block) for path, block in zip(paths, spec.process, strict=True)],
         )
+
+    def _source(self, block: AnySource) -> Source | Receiver:
+        return block.located(self.folder).source()
+
+    def _sink(self, block: AnySink) -> SinkSpec:
+        return block.located(self.folder).spec()
 
     def _step_text(self, path: Path, block: StepBlock) -> StepText:
         (kind,) = block.model_fields_set
@@ -112,11 +127,16 @@ class _Making:
             raise invalid(self._tree.file, self._problems)
 
 
-def load(source: FilePath | str, *, environment: Mapping[str, str] = os.environ) -> Document:
+def load(
+    source: FilePath | str, *, folder: FilePath | None = None, environment: Mapping[str, str] = os.environ
+) -> Document:
     """Read a document from a file, or from a text; `InvalidDocument` with all its problems, each with its place.
 
+    :param folder: where its relative paths begin; that of the file, and of a text the working directory.
     :param environment: what `${NAME}` stands for.
     """
+    if folder is None:
+        folder = source.parent if isinstance(source, FilePath) else FilePath()
     file, text = (str(source), text_of(source)) if isinstance(source, FilePath) else ("document", source)
     tree = parse(text, file, environment)
     if not tree.spots:
@@ -129,7 +149,7 @@ def load(source: FilePath | str, *, environment: Mapping[str, str] = os.environ)
     problems = _once([*tree.problems, *found, *checked_together(tree)])
     if values is None or problems:
         raise invalid(file, problems)
-    return Document(file, values, tree)
+    return Document(file, values, tree, folder)
 
 
 def find_problems(source: FilePath | str, *, environment: Mapping[str, str] = os.environ) -> tuple[Problem, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Self
+from pathlib import Path
+from typing import Annotated, ClassVar, Self
 
 from pydantic import (
     BaseModel,
@@ -17,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from holdfast.config.paths import located
 from holdfast.config.references import Expanded
 from holdfast.config.syntax import plain
 from holdfast.config.units import (
@@ -39,6 +41,13 @@ class Block(BaseModel):
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True
     )
+
+    local_paths: ClassVar[tuple[str, ...]] = ()
+    """The keys whose values are paths on this machine: relative ones begin at the folder of the document."""
+
+    def located(self, folder: Path) -> Self:
+        """The same block, its paths taken from this folder."""
+        return self.model_copy(update={key: _located(getattr(self, key), folder) for key in self.local_paths})
 
     def check(self) -> None:
         """Refuse, with a typed error, values that make no sense together."""
@@ -65,6 +74,12 @@ class Block(BaseModel):
         except HoldfastError as error:
             raise PydanticCustomError("refused", "{what}", {"what": error.what, "remedy": error.remedy}) from None
         return self
+
+
+def _located(value: object, folder: Path) -> object:
+    if isinstance(value, list):
+        return [located(path, folder) for path in value]
+    return located(value, folder) if isinstance(value, str) else value
 
 
 def _read_as_plain(value: object) -> object:

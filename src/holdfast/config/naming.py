@@ -10,29 +10,32 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from holdfast.config.paths import located
 from holdfast.config.problems import Place, Problem, invalid
 from holdfast.config.syntax import parse, place_of
 from holdfast.model.errors import DocumentUnreadable
 from holdfast.model.names import NAME
 
 _MOST_BYTES = 1 << 20
+_OWNER = "owner.lock"
+"""In every directory that a pipeline was started in."""
 
 
 def named_in(file: Path, *, environment: Mapping[str, str] = os.environ) -> tuple[str, Path] | None:
     """The name and the directory of the pipeline; None when the document does not say them plainly."""
     match parse(text_of(file), str(file), environment).root:
         case {"metadata": {"name": str(name)}, "spec": {"directory": str(given)}} if given:
-            found = name, directory_of(name, given)
+            found = name, directory_of(name, given, file.parent)
         case {"metadata": {"name": str(name)}, "spec": dict(spec)} if "directory" not in spec:
-            found = name, directory_of(name, None)
+            found = name, directory_of(name, None, file.parent)
         case _:
             return None
     return found if re.fullmatch(NAME, name) else None
 
 
-def directory_of(name: str, given: str | None) -> Path:
-    """Where everything that a pipeline remembers lies."""
-    return Path(given) if given else Path("holdfast-data") / name
+def directory_of(name: str, given: str | None, folder: Path) -> Path:
+    """Where everything that a pipeline remembers lies, when a document in this folder declares it."""
+    return Path(located(given or f"holdfast-data/{name}", folder, sign=_OWNER))
 
 
 def text_of(path: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema, WrapValidator
 from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 
+from holdfast.config.checkpoint import CheckpointBlock
 from holdfast.config.fields import Block, Count, Duration, Flag, Name, Size, Text, Whole
 from holdfast.config.references import Expanded
 from holdfast.config.sinks import AnySink
@@ -19,14 +20,13 @@ from holdfast.ledger import All, Policy, Quorum, Required
 from holdfast.log import DeadLetterLimits, Keep, Overflow
 from holdfast.model.errors import InvalidPipeline
 from holdfast.runtime.isolation import IsolationLimits
-from holdfast.runtime.plan import KEEP_DELIVERED, BatchLimits, Checkpointing, Quotas
+from holdfast.runtime.plan import KEEP_DELIVERED, BatchLimits, Quotas
 from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.session import SparkSettings
 
 _BATCH = BatchLimits()
 _QUOTAS = Quotas()
 _POINTS = PointsKept()
-_CHECKPOINT = Checkpointing()
 _DEAD = DeadLetterLimits()
 _RESTARTS = Budget()
 _ISOLATION = IsolationLimits()
@@ -117,23 +117,6 @@ class PointsBlock(Block):
     def points(self) -> PointsKept:
         """The value."""
         return PointsKept(every=self.every, kept=self.kept)
-
-
-class CheckpointBlock(Block):
-    """How often the cursors of the sinks are written, and how many versions of them stay."""
-
-    cadence: Duration = _CHECKPOINT.cadence
-    """From one write to the next, up to `1s`, so that answers of sinks share it; `0s` writes whenever one came."""
-    keep_versions: Count = _CHECKPOINT.keep_versions
-    """How many versions `holdfast checkpoints` can show; older ones go now and then."""
-
-    def check(self) -> None:
-        """Not too seldom."""
-        self.checkpointing()
-
-    def checkpointing(self) -> Checkpointing:
-        """The value."""
-        return Checkpointing(cadence=self.cadence, keep_versions=self.keep_versions)
 
 
 class DeadLettersBlock(Block):
@@ -260,7 +243,7 @@ class Spec(Block):
     points: PointsBlock = Field(default_factory=PointsBlock)
     """How often a point to go back to is made, and how long it stays."""
     checkpoint: CheckpointBlock = Field(default_factory=CheckpointBlock)
-    """How often the cursors of the sinks are written, and how many versions of them stay."""
+    """Where checkpoints are kept and copied to, and how often cursors are written."""
     dead_letters: DeadLettersBlock = Field(default_factory=DeadLettersBlock)
     """How many rows that can never be processed or delivered are kept, and how long."""
     restarts: RestartsBlock = Field(default_factory=RestartsBlock)
@@ -270,7 +253,7 @@ class Spec(Block):
     spark: SparkBlock = Field(default_factory=SparkBlock)
     """Where Spark runs, and what differs from our settings of it."""
     directory: Text | None = None
-    """Where everything of the pipeline is kept; without it, `holdfast-data/` and its name."""
+    """Where everything of the pipeline is kept; without it, `holdfast-data/` and its name, beside the document."""
 
     def check(self) -> None:
         """What is kept leaves capture room to go on."""

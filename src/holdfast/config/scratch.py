@@ -66,7 +66,7 @@ def scratched(
         }
     )
     values = document.values.model_copy(update={"spec": changed})
-    plan = Document(document.file, values, document.tree).plan()
+    plan = Document(document.file, values, document.tree, document.folder).plan()
     stand_ins = {block.label: _stand_in(block, sinks) for block in spec.sinks}
     return Scratch(
         replace(

@@ -74,6 +74,10 @@ def parse(text: str, file: str, environment: Mapping[str, str]) -> Tree:
     tree = Tree(file, text=text)
     try:
         loader = _Loader(text)
+    except ReaderError as error:
+        tree.problems.append(_unprintable(text, file, error))
+        return tree
+    try:
         root = loader.get_single_node()
         if root is None:
             tree.problems.append(Problem(Place(file), "There is nothing in it.", "Begin with `apiVersion`."))
@@ -83,6 +87,10 @@ def parse(text: str, file: str, environment: Mapping[str, str]) -> Tree:
         tree.problems.append(_unprintable(text, file, error))
     except yaml.MarkedYAMLError as error:
         tree.problems.append(_not_yaml(text, file, error))
+    except (ValueError, OverflowError):  # PyYAML makes numbers of some texts without a look at them
+        place = place_of(text, min(loader.index, len(text)), file)
+        what = "YAML: an escape names no character, or the version of YAML is no number."
+        tree.problems.append(Problem(place, what, "Correct what stands before this place."))
     return tree
 
 

@@ -9,11 +9,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint import CURSORS, SqliteStore
+from holdfast.checkpoint import CURSORS
+from holdfast.control.stores import open_store_at
 from holdfast.ledger import Cursors
 from holdfast.log import DeadLetterLog, Inbox, Outbox
 from holdfast.model.errors import LogMissing, PhaseRefused
 from holdfast.model.steps import StepHook, no_hook
+from holdfast.runtime.checkpoints.opening import recorded_kind
 from holdfast.runtime.layout import Layout
 from holdfast.runtime.owner import Ownership
 from holdfast.runtime.records import LOGS, Logs
@@ -63,13 +65,13 @@ class Belongings:
 def stopped(directory: Path, *, hook: StepHook = no_hook) -> Iterator[Belongings]:
     """Those of a pipeline that does not run. This process owns it meanwhile: `PipelineBusy` when another one does."""
     layout = Layout(directory)
-    if not layout.checkpoints.exists() or not layout.dead_letters.exists():
+    if recorded_kind(layout) is None or not layout.dead_letters.exists():
         raise LogMissing(
             f"There is no pipeline in {directory}.", remedy="Name the directory of a pipeline that was started before."
         )
     with ExitStack() as opened:
         opened.callback(Ownership.take(layout.root).release)
-        store = opened.enter_context(SqliteStore(layout.checkpoints))
+        store = opened.enter_context(open_store_at(directory))
         known, cursors, epoch = store.get(LOGS) or Logs(), store.get(CURSORS) or Cursors({}), store.take_over()
         yield Belongings(
             layout,

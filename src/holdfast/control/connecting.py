@@ -1,11 +1,12 @@
-"""Whether the sources and sinks of a plan answer. Each is opened and closed again; nothing is read and nothing is sent.
+"""Whether sources, sinks and checkpoint stores answer. Each is opened and closed again; nothing is read or sent.
 
-What a sink makes when it is opened stays: a directory, a table of cursors with a row of a pipeline that never runs. The
-lanes of the pipeline itself are not touched.
+What a sink or a store makes when it is opened stays: a directory, a table of cursors with a row of a pipeline that
+never runs. The lanes of the pipeline itself are not touched.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -14,12 +15,15 @@ from typing import TYPE_CHECKING
 from holdfast.capture.contract import Receiver
 from holdfast.control.client import ask
 from holdfast.deliver import LaneIdentity
-from holdfast.model.errors import HoldfastError, SourceUnavailable
+from holdfast.model.errors import HoldfastError, SourceUnavailable, StoreReadOnly
 from holdfast.model.steps import no_hook
+from holdfast.runtime.checkpoints.opening import check_same_kind, is_there, open_local, open_remote
+from holdfast.runtime.layout import Layout
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from holdfast.runtime.checkpoints.settings import RemoteSettings
     from holdfast.runtime.plan import Plan
 
 
@@ -70,6 +74,30 @@ def _attempts(plan: Plan) -> Iterator[tuple[str, Callable[[], None]]]:
     for spec in plan.sinks:
         identity = LaneIdentity(f"{plan.name}.validate", spec.name, "validate", 1, no_hook)
         yield f"sink {spec.name}", partial(spec.sink.check_connection, identity)
+    yield "checkpoint store", partial(_try_store, plan)
+    if plan.checkpoint.remote is not None:
+        yield "remote checkpoint store", partial(_try_remote, plan, plan.checkpoint.remote)
+
+
+def _try_store(plan: Plan) -> None:
+    """A store on a server must answer; one of files must be whole, or have a place to be made in."""
+    layout = Layout(plan.directory.absolute())
+    check_same_kind(plan, layout)
+    if is_there(plan.checkpoint.store, layout):
+        with open_local(plan.checkpoint.store, layout, plan.name) as store:
+            store.epoch()
+        return
+    place = next(path for path in (layout.root, *layout.root.parents) if path.exists())
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise StoreReadOnly(
+            f"The checkpoint store cannot be made: {place} is not writable for this user.",
+            remedy="Make the directory writable, or name another `directory`.",
+        )
+
+
+def _try_remote(plan: Plan, remote: RemoteSettings) -> None:
+    with open_remote(remote, plan.name) as store:
+        store.epoch()
 
 
 def _try_receiver(receiver: Receiver, directory: Path) -> None:

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
 KEPT = "document.yaml"
 DRAFT = f".{KEPT}.draft"
+FOLDER = "document.folder"
+"""The file that says where the relative paths of the document begin."""
 
 
-def keep_document(directory: Path, text: str) -> None:
-    """Write the document down, whole or not at all."""
+def keep_document(directory: Path, text: str, folder: Path) -> None:
+    """Write the document down, whole or not at all, and the folder where its relative paths begin."""
     directory.mkdir(parents=True, exist_ok=True)
+    replace_file(directory / FOLDER, str(folder.absolute()), mode=0o600)
     replace_file(directory / KEPT, text, mode=0o600)
 
 
@@ -28,4 +31,12 @@ def kept_document(directory: Path) -> Document | None:
     from holdfast.config import load
 
     path = directory / KEPT
-    return load(path) if path.exists() else None
+    return load(path, folder=_folder(directory)) if path.exists() else None
+
+
+def _folder(directory: Path) -> Path:
+    """The working directory when none was written down: that is where earlier versions looked."""
+    try:
+        return Path((directory / FOLDER).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Path()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint import CURSORS, SqliteStore
+from holdfast.checkpoint import CURSORS
 from holdfast.control.latency import Latency
 from holdfast.control.snapshot import (
     CheckpointView,
@@ -21,13 +21,15 @@ from holdfast.control.snapshot import (
     SparkView,
 )
 from holdfast.control.status import Status, status_of
+from holdfast.control.stores import open_store_at
 from holdfast.disk.space import DiskSpace, disk_space
 from holdfast.flow.exits import Exit
 from holdfast.ledger import Cursors
 from holdfast.log import EntryState, Fate, InboxReader, dead_index, dead_queries, outbox_index
 from holdfast.log.opening import open_to_read
 from holdfast.model.clock import utc_now
-from holdfast.model.errors import LogFull, NotRunning, StoreFull
+from holdfast.model.errors import LogFull, StoreFull
+from holdfast.runtime.checkpoints.opening import recorded_kind
 from holdfast.runtime.layout import Layout
 from holdfast.runtime.owner import LOCK, Ownership, is_owned, recorded
 from holdfast.runtime.records import HISTORY, LOGS, PAUSE, Logs, Pause
@@ -43,12 +45,7 @@ if TYPE_CHECKING:
 @contextmanager
 def reading(directory: Path) -> Iterator[CheckpointStore]:
     """The checkpoint store, to be read beside whoever owns it; `NotRunning` when there never was a pipeline."""
-    path = Layout(directory).checkpoints
-    if not path.exists():
-        raise NotRunning(
-            f"{directory} holds no pipeline.", remedy="Name its document or its directory, or start it first."
-        )
-    with SqliteStore(path) as store:
+    with open_store_at(directory) as store:
         yield store
 
 
@@ -90,8 +87,7 @@ def _snapshot(directory: Path, store: CheckpointStore, name: str) -> Snapshot:
     stored = store.get_raw(CURSORS.name)
     now = utc_now()
     state, pid, error = _life(directory, store.get(HISTORY) or History(), store.get(PAUSE) or Pause())
-    newest, retained = _outbox(directory)
-    last = newest.oseq if newest else 0
+    last, newest, retained = _outbox(directory)
     space = disk_space(directory) or DiskSpace(0, 0)
     return Snapshot(
         pipeline=name,
@@ -109,6 +105,7 @@ def _snapshot(directory: Path, store: CheckpointStore, name: str) -> Snapshot:
             (now - stored.version.created_at).total_seconds() if stored else 0.0,
             stored.version.size if stored else 0,
             is_durable=True,
+            store=recorded_kind(Layout(directory)) or "sqlite",
         ),
         dead_letters=_dead_letters(directory),
         disk_free=space.free,
@@ -139,13 +136,17 @@ def _is_before_its_begin(directory: Path, last: Run | None) -> bool:
     return (directory / LOCK).stat().st_mtime > last.began.timestamp()
 
 
-def _outbox(directory: Path) -> tuple[Published | None, int]:
+def _outbox(directory: Path) -> tuple[int, Published | None, int]:
+    """The number of the newest batch, the newest batch of Spark, and the size.
+
+    Spark's says how far the inboxes were read. The newest of all may be dead letters that were redelivered.
+    """
     index, _ = open_to_read(Layout(directory).outbox, outbox_index.LAYOUT.kind)
     try:
         with index.reading() as db:
             state = outbox_index.read_state(db)
-            newest = outbox_index.select(db, "oseq = ?", state.last_oseq)
-            return next(iter(newest), None), outbox_index.retained(db).nbytes
+            newest = outbox_index.newest(db, state.generation)
+            return outbox_index.last_valid(db), newest, outbox_index.retained(db).nbytes
     finally:
         index.close()
 

@@ -31,6 +31,7 @@ class Alarm(Enum):
     """What somebody should be woken for."""
 
     CHECKPOINT_AGE = "checkpoint-age"
+    CHECKPOINT_COPY_LATE = "checkpoint-copy-late"
     DEAD_LETTERS_FULL = "dead-letters-full"
     DEAD_LETTER_RATE = "dead-letter-rate"
     DISK_FULL = "disk-full"
@@ -77,6 +78,8 @@ _OFTEN_LOST = 3
 """Losses of Spark's processes within ten minutes that somebody should look at."""
 _NEAR = 0.8
 _LITTLE_DISK = 64 << 20
+_UNSAVED = {"postgres": "See that the PostgreSQL server of the checkpoint store answers; they are written then."}
+"""What to do about cursors that cannot be written, where it is not the disk."""
 
 
 def judge(pictures: Sequence[Snapshot]) -> Health:
@@ -173,9 +176,15 @@ def _of_the_checkpoint(now: Snapshot, pictures: Sequence[Snapshot]) -> Iterator[
             "checkpoint",
             Level.DEGRADED,
             f"Cursors wait for {unsaved:.1f} s to be written; they should be within {CADENCE:.0f} s.",
-            "See that the disk of the pipeline's directory has room and works.",
+            _UNSAVED.get(now.checkpoint.store, "See that the disk of the pipeline's directory has room and works."),
             Alarm.CHECKPOINT_AGE,
         )
+    copy = now.checkpoint.remote
+    if copy is not None and copy.health != "ok":
+        waiting = f"{copy.behind:,} commits wait, the oldest for {copy.age:.0f} s" if copy.behind else "none waits"
+        cause = f"The remote checkpoint store is not kept up ({waiting}): {copy.cause}."
+        remedy = copy.remedy or "See to the remote store; copying goes on by itself when it is back."
+        yield Finding("checkpoint", Level.DEGRADED, cause, remedy, Alarm.CHECKPOINT_COPY_LATE)
 
 
 def _of_the_disk(now: Snapshot) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ from holdfast.model.errors import ControlUnavailable, HoldfastError
 from holdfast.runtime.ground import Accept
 from holdfast.runtime.owner import Takeover
 from holdfast.runtime.pipeline import Pipeline, Until
-from holdfast.runtime.starting import start_when_there_is_room
+from holdfast.runtime.starting import StartDelay, start_when_possible
 
 if TYPE_CHECKING:
     from holdfast.control.snapshot import Snapshot
@@ -55,27 +55,30 @@ def host(
     text: str,
     manners: Manners,
     *,
+    folder: Path | None = None,
     processor: Callable[[], Processor] | None = None,
     told: Callable[[Status], None] = lambda _: None,
     started: Callable[[int | None], None] = lambda _: None,
     ends: Callable[[Manner, float], None] = lambda *_: None,
-    waiting: Callable[[HoldfastError], None] = lambda _: None,
+    waiting: Callable[[StartDelay], None] = lambda _: None,
 ) -> StopRecord | None:
     """Run until it ends, and say what remains. Raises what ended the pipeline, if something did.
 
-    On a full disk it starts once there is room. None when it was asked to stop before.
+    On a full disk it starts once there is room, and behind a locked file once the lock is free. None when it was
+    asked to stop before.
 
     :param text: the document of the plan, which is kept beside the logs.
+    :param folder: where the relative paths of the document begin; the working directory without it.
     :param told: given the status once an interval.
     :param started: called with the port of the metrics once capture and lanes work.
     :param ends: called before a drain begins, with the seconds that it may take, and before a stop.
-    :param waiting: called once when the start has to wait for room on the disk, with the reason.
+    :param waiting: called when the start has to wait, once for each reason.
     """
     whole = Pipeline.of(plan)
     ending = Ending()
     signals = StopSignals(ending)
     with signals.handled():
-        is_started = start_when_there_is_room(
+        is_started = start_when_possible(
             lambda: whole.start(
                 until=manners.until, takeover=manners.takeover, accept=manners.accept, processor=processor
             ),
@@ -87,7 +90,7 @@ def host(
             return None
         with ExitStack() as beside:
             beside.callback(_stop_if_open, whole)
-            port = _surround(whole, text, manners, ending, told, beside)
+            port = _surround(whole, (text, folder or Path()), manners, ending, told, beside)
             started(port)
             signals.phase = Phase.RUNNING
             while not ending.asked.is_set() and not whole.wait(until=manners.until, timeout=0.2):
@@ -97,7 +100,7 @@ def host(
 
 def _surround(
     whole: Pipeline,
-    text: str,
+    document: tuple[str, Path],
     manners: Manners,
     ending: Ending,
     told: Callable[[Status], None],
@@ -114,7 +117,7 @@ def _surround(
 
     directory = whole.engine.plan.directory
     with _tolerated("The document cannot be kept, so changes cannot be compared with it"):
-        keep_document(directory, text)
+        keep_document(directory, *document)
     observer = Observer(whole.engine, interval=manners.interval, told=seen)
     service = Service(whole.engine, observer, ending)
     observer.start()

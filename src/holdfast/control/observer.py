@@ -20,6 +20,7 @@ from holdfast.control.snapshot import (
     DeadLettersView,
     LaneView,
     OutboxView,
+    RemoteCopyView,
     Snapshot,
     SourceView,
     SparkView,
@@ -27,13 +28,14 @@ from holdfast.control.snapshot import (
 from holdfast.disk.space import DiskSpace, disk_space
 from holdfast.log import Fate, InboxReader
 from holdfast.model.clock import utc_now
-from holdfast.model.errors import HoldfastError, NotInLog
+from holdfast.model.errors import HoldfastError, NotInLog, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
     from holdfast.capture import CaptureStatus
+    from holdfast.checkpoint import Replication, Version
     from holdfast.deliver import DeliveryStatus, LaneStatus
     from holdfast.log import DeadLetterStatus, Published
     from holdfast.runtime.engine import Engine
@@ -60,6 +62,7 @@ class Observer:
         self._history: deque[Snapshot] = deque(maxlen=_HISTORY)
         self._reading = threading.Lock()
         self._stop = threading.Event()
+        self._cursors: Version | None = None
         with ExitStack() as opened:
             self._readers = {
                 name: opened.enter_context(InboxReader.open(engine.ground.layout.inbox(name)))
@@ -202,11 +205,33 @@ class Observer:
             return None
 
     def _checkpoint(self, delivery: DeliveryStatus, now: datetime) -> CheckpointView:
-        stored = self._engine.ground.store.get_raw(CURSORS.name)
-        if stored is None:
-            return CheckpointView(0, 0.0, 0, delivery.is_durable)
-        version = stored.version
-        return CheckpointView(version.number, _seconds(version.created_at, now), version.size, delivery.is_durable)
+        checkpoints = self._engine.ground.checkpoints
+        version = self._newest_cursors()
+        return CheckpointView(
+            version.number if version else 0,
+            _seconds(version.created_at, now) if version else 0.0,
+            version.size if version else 0,
+            delivery.is_durable,
+            store=self._engine.plan.checkpoint.store.kind,
+            recovery=checkpoints.recovery.value,
+            remote=_remote_copy(checkpoints.replication()),
+        )
+
+    def _newest_cursors(self) -> Version | None:
+        """Those that were last written. While the store does not answer, those that were last seen."""
+        try:
+            stored = self._engine.ground.store.get_raw(CURSORS.name)
+        except StoreUnavailable:
+            return self._cursors
+        self._cursors = stored.version if stored else None
+        return self._cursors
+
+
+def _remote_copy(copy: Replication | None) -> RemoteCopyView | None:
+    if copy is None:
+        return None
+    cause = copy.standing.value if copy.last_error is None else f"{copy.standing.value}; {copy.last_error}"
+    return RemoteCopyView(copy.health.value, copy.commits_behind, copy.oldest_age, cause, copy.remedy)
 
 
 def _dead_letters(status: DeadLetterStatus) -> DeadLettersView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.control.document import kept_document
@@ -22,4 +23,4 @@ def rollbacks_of(place: Place) -> Rollbacks:
             f"{place.directory} holds no document, so its sinks are not known.",
             remedy="Name its document, or go back where it was put together: `Pipeline.rollbacks()`.",
         )
-    return Rollbacks(document.plan())
+    return Rollbacks(replace(document.plan(), directory=place.directory))

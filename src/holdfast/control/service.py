@@ -22,6 +22,7 @@ from holdfast.control.tapping import tapped
 from holdfast.model.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from holdfast.config import Document
     from holdfast.control.observer import Observer
     from holdfast.ledger import StopRecord
     from holdfast.runtime.engine import Engine
@@ -92,17 +93,24 @@ class Service:
 
     def add_sink(self, name: str, document: str) -> Status:
         """Deliver to one more sink, as another document declares it; nothing else of it may differ."""
-        spec = sink_to_add(kept_document(self._engine.plan.directory), load(document), name)
+        old, new = self._documents(document)
+        spec = sink_to_add(old, new, name)
         self._engine.delivery.add_sink(spec)
-        keep_document(self._engine.plan.directory, document)
+        keep_document(self._engine.plan.directory, document, new.folder)
         return self.status()
 
     def remove_sink(self, name: str, document: str) -> StopRecord:
         """Deliver no more to a sink that another document does not declare any more."""
-        sink_to_remove(kept_document(self._engine.plan.directory), load(document), name)
+        old, new = self._documents(document)
+        sink_to_remove(old, new, name)
         record = self._engine.delivery.remove_sink(name)
-        keep_document(self._engine.plan.directory, document)
+        keep_document(self._engine.plan.directory, document, new.folder)
         return record
+
+    def _documents(self, text: str) -> tuple[Document | None, Document]:
+        """The document that the pipeline runs by, and the new one, with its paths beginning at the same folder."""
+        old = kept_document(self._engine.plan.directory)
+        return old, load(text, folder=old.folder if old else None)
 
     def tap(self, point: str = "outbox", rows: int = 10, wait: float = 1.0) -> object:
         """A few of the rows that pass a point next; what passes is not held up."""

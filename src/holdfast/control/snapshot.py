@@ -101,6 +101,21 @@ class LaneView:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteCopyView:
+    """The copy of the checkpoints in the remote store."""
+
+    health: str
+    """`ok`, `lagging` or `failing`."""
+    behind: int
+    """Commits that are not copied yet."""
+    age: float
+    """Seconds for which the oldest of them waits."""
+    cause: str
+    """How the two stores stand to each other, and why the newest attempt to copy failed, if it did."""
+    remedy: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointView:
     """The cursors on disk."""
 
@@ -110,6 +125,12 @@ class CheckpointView:
     nbytes: int
     is_durable: bool
     """Whether they are the current ones."""
+    store: str = "sqlite"
+    """The kind of store that keeps them."""
+    recovery: str | None = None
+    """Where this run got its checkpoints: `local`, `local_fallback`, `remote` or `fresh`; None when nothing runs."""
+    remote: RemoteCopyView | None = None
+    """None without a remote store, and when nothing runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ so a socket that is found there is a left-over.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import sys
@@ -21,6 +22,8 @@ from holdfast.model.errors import ControlMismatch, ControlUnavailable, HoldfastE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+log = logging.getLogger("holdfast")
 
 FILE = "control.sock"
 VERSION = 1
@@ -128,7 +131,11 @@ class ControlSocket:
         except HoldfastError as error:
             return {"error": told(error)}
         except Exception as error:  # whoever asks is told, and the pipeline goes on
-            unforeseen = ControlUnavailable(f"The request failed: {error!r}.", remedy="See the log of the pipeline.")
+            log.exception("a request to the pipeline failed")
+            unforeseen = ControlUnavailable(
+                f"The request failed: {error!r}.",
+                remedy="Report it with the stack, which is in the log of the run: `log/holdfast.log` by default.",
+            )
             return {"error": told(unforeseen)}
 
 
@@ -153,7 +160,7 @@ def receive(connection: socket.socket) -> dict[str, object]:
         line += received
     try:
         message = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict) or message.get("version") != VERSION:
         theirs = message.get("version") if isinstance(message, dict) else "none"

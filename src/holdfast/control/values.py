@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime, timedelta
@@ -19,14 +20,19 @@ Answer: TypeAlias = dict[str, Any]
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 (JSON is anything)
-    """The value as JSON can carry it: dataclasses become objects, names of enums words, times ISO 8601."""
+    """The value as JSON can carry it: dataclasses become objects, names of enums words, times ISO 8601.
+
+    JSON has no number for what is not a number or infinite: that is null.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):
         return value.value if isinstance(value.value, str) else value.name.lower()
     if isinstance(value, Mapping):
         return {_word(key): plain(item) for key, item in value.items()}
-    if value is None or isinstance(value, str | bool | int | float):
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, datetime):
         return value.isoformat()

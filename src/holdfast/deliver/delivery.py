@@ -7,6 +7,7 @@ what is made durable, the conductor does. It publishes no batches and knows noth
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Self
 
@@ -193,10 +194,11 @@ class Delivery:
 
     # Stopping
 
-    def drain(self, deadline: float) -> StopRecord:
+    def drain(self, deadline: float, *, unprocessed: Mapping[str, int] | None = None) -> StopRecord:
         """Send nothing new, wait for what was sent, and stop; by force when the deadline passes.
 
         :param deadline: seconds from now in which batches that were sent may still be retried.
+        :param unprocessed: captured events that no batch holds yet, by source: the stop record says so.
         """
         core = self._core
         with core.changing():
@@ -204,15 +206,17 @@ class Delivery:
                 core.ledger.drain()
                 core.phase = DeliveryPhase.DRAINING
         core.wait_for(lambda: core.phase is not DeliveryPhase.DRAINING or not self._has_hope_of_answers(), deadline)
-        return self.stop()
+        return self.stop(unprocessed=unprocessed)
 
-    def stop(self) -> StopRecord:
+    def stop(self, *, unprocessed: Mapping[str, int] | None = None) -> StopRecord:
         """Stop now. What was sent and not answered is listed as abandoned, and sent again after the next start.
 
         A delivery that was fenced says how it ended, and writes it nowhere.
+
+        :param unprocessed: as for `drain`.
         """
         with self._core.lock:
-            record = self._core.ledger.stop_record or self._stop_ledger(self._core.ledger)
+            record = self._core.ledger.stop_record or self._stop_ledger(self._core.ledger, unprocessed or {})
         self._end_threads()
         return record
 
@@ -259,9 +263,10 @@ class Delivery:
         lanes = self._core.ledger.lanes
         return any(lanes[name].unresolved for name, lane in self._core.lanes.items() if lane.failure is None)
 
-    def _stop_ledger(self, ledger: Ledger) -> StopRecord:
+    def _stop_ledger(self, ledger: Ledger, unprocessed: Mapping[str, int]) -> StopRecord:
         is_resolved = not any(lane.unresolved for lane in ledger.lanes.values())
         record = ledger.stop() if ledger.phase is Phase.DRAINING and is_resolved else ledger.force_stop()
+        ledger.stop_record = record = replace(record, unprocessed=dict(unprocessed))
         for name, batches in record.abandoned.items():
             self._core.lanes[name].abandoned = len(batches)
         self._core.end()

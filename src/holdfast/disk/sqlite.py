@@ -35,6 +35,18 @@ def primary_code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
+def is_locked(error: BaseException | None) -> bool:
+    """Whether it is SQLite's error that another process holds the lock of a file."""
+    return isinstance(error, sqlite3.Error) and primary_code(error) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def corrupt(what: str) -> sqlite3.DatabaseError:
+    """The error of a row with values that cannot have been written. SQLite has no checksums and does not notice."""
+    error = sqlite3.DatabaseError(what)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
 def sqlite_trouble(error: Exception, path: Path) -> Trouble:
     """What an error says about the file. SQLite reports some full disks, and missing rights, as something else."""
     match primary_code(error):

@@ -90,7 +90,7 @@ class PriorityEdge(Channel[T]):
             handled=self._high.handled + self._low.handled,
             fullness=1.0 if self._turns else max(self._high.fullness, self._low.fullness),
             drops=(
-                Dropped(self.policy.name, Priority.HIGH, 0),
+                Dropped(self.policy.name, Priority.HIGH, self._decisions[Priority.HIGH] - self._high.accepted),
                 Dropped(self.policy.name, Priority.LOW, self._drops.count),
             ),
         )

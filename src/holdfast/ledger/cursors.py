@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from holdfast.ledger.gaps import Gap, Gaps
 from holdfast.model.errors import HoldfastError, UnknownFormat
@@ -32,6 +33,9 @@ class StopRecord:
     """Batches sent whose outcome is not known: sent again after the next start."""
     answered: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Batches that are resolved above an abandoned one: the cursor lies below them, so they are sent again too."""
+    unprocessed: Mapping[str, int] = field(default_factory=dict)
+    """By source, captured events that no batch holds yet: they are kept in the inbox and processed after the next
+    start. The ledger does not know of them; whoever stops the pipeline counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +98,16 @@ def _stop_to_json(stop: StopRecord) -> dict[str, object]:
         "remaining": {lane: list(batches) for lane, batches in stop.remaining.items()},
         "abandoned": {lane: list(batches) for lane, batches in stop.abandoned.items()},
         "answered": {lane: list(batches) for lane, batches in stop.answered.items()},
+        "unprocessed": dict(stop.unprocessed),
     }
 
 
-def _stop_from_json(document: Mapping[str, Mapping[str, list[int]]]) -> StopRecord:
+def _stop_from_json(document: Mapping[str, Any]) -> StopRecord:
     lists = {
         name: {lane: tuple(map(_number, batches)) for lane, batches in document.get(name, {}).items()}
         for name in ("remaining", "abandoned", "answered")
     }
-    return StopRecord(StopReason(document["reason"]), **lists)
+    return StopRecord(StopReason(document["reason"]), **lists, unprocessed=_numbers(document.get("unprocessed", {})))
 
 
 def _gap(after: object, through: object) -> Gap:

@@ -133,7 +133,7 @@ def position_of_text(text: str) -> Position:
     """The position that the index keeps; `InvalidPosition` when that is none."""
     try:
         stored = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidPosition(
             f"The index of a log holds a position that is no JSON: {error}.",
             remedy="Restore the log; a source is never begun anew because its position cannot be read.",

@@ -162,7 +162,7 @@ def unpacked(payload: bytes) -> pa.Table | None:
     try:
         with pa.ipc.open_stream(payload) as reader:
             return reader.read_all()
-    except (pa.ArrowInvalid, OSError):
+    except (pa.ArrowException, OSError, ValueError):
         return None
 
 

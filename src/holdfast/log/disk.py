@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from holdfast.disk.files import sync_directory
-from holdfast.log.oserrors import disk_error
+from holdfast.log.oserrors import disk_error, not_makeable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 def make_directory(path: Path) -> None:
     """Make a directory and what is missing above it, so that all of their names survive a loss of power."""
-    if path.is_dir():
-        return
-    make_directory(path.parent)
     try:
+        if path.is_dir():
+            return
+        make_directory(path.parent)
         path.mkdir(exist_ok=True)
         sync_directory(path.parent)
     except OSError as error:
-        raise disk_error(error, path) from error
+        raise not_makeable(error, path) from error
 
 
 def sizes(directory: Path) -> dict[str, int]:

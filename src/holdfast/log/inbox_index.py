@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from holdfast.disk.sqlite import corrupt
 from holdfast.log.cutting import position_text
 from holdfast.log.opening import Layout
 from holdfast.log.ranges import Span
@@ -75,7 +76,13 @@ class State:
 
 def read_state(db: sqlite3.Connection) -> State:
     """Where the inbox stands."""
-    return State(*db.execute("SELECT last_seq, end_seq, end_position, trimmed, nbytes FROM state").fetchone())
+    row = db.execute("SELECT last_seq, end_seq, end_position, trimmed, nbytes FROM state").fetchone()
+    match row:
+        case (int(last), int(end), str() | None, int(trimmed), int(nbytes)) if (
+            0 <= trimmed <= end <= last and nbytes >= 0
+        ):
+            return State(*row)
+    raise corrupt("the row that says where the inbox stands is damaged")
 
 
 def move_state(db: sqlite3.Connection, before: State, after: State) -> bool:
@@ -123,6 +130,8 @@ def chunks_between(db: sqlite3.Connection, after: int, upto: int) -> Iterator[Ch
     """The chunks with events behind `after` and up to `upto`, ascending."""
     for first, last, file, offset, length, crc32c, ends, position in _select(db, _CHUNK, after, upto):
         tx_ends = None if ends is None else tuple((_ends(ends) + first).tolist())
+        if not (isinstance(file, str) and isinstance(position, str) and _are_counts(offset, length, crc32c)):
+            raise _damaged_chunk()
         yield Chunk(first, last, f"{DIRECTORY}/{file}", offset, length, crc32c, tx_ends, position)
 
 
@@ -145,6 +154,8 @@ def nbytes_after(db: sqlite3.Connection, seq: int) -> int:
 def spans_between(db: sqlite3.Connection, after: int, upto: int) -> Iterator[Span]:
     """The same chunks as admission sees them, read from the index one by one as they are asked for."""
     for first, last, length, ends in _select(db, "first_seq, last_seq, length, tx_ends", after, upto):
+        if not _are_counts(length):
+            raise _damaged_chunk()
         yield Span(first, last, length, None if ends is None else _ends(ends) + first)
 
 
@@ -155,10 +166,23 @@ def _select(db: sqlite3.Connection, columns: str, after: int, upto: int) -> Iter
         "COALESCE((SELECT MAX(first_seq) FROM chunks WHERE first_seq <= ?), 0) AND ? ORDER BY first_seq"
     )
     with closing(db.execute(statement, (after, after + 1, upto))) as rows:
-        yield from rows
+        for row in rows:
+            if not _are_counts(*row[:2]) or row[0] > row[1]:
+                raise _damaged_chunk()
+            yield row
 
 
-def _ends(blob: bytes) -> npt.NDArray[np.int64]:
+def _are_counts(*values: object) -> bool:
+    return all(isinstance(value, int) and value >= 0 for value in values)
+
+
+def _damaged_chunk() -> sqlite3.DatabaseError:
+    return corrupt("a row that says where events lie is damaged")
+
+
+def _ends(blob: object) -> npt.NDArray[np.int64]:
+    if not isinstance(blob, bytes) or len(blob) % _ENDS_TYPE.itemsize:
+        raise _damaged_chunk()
     return np.frombuffer(blob, _ENDS_TYPE).astype(np.int64)
 
 

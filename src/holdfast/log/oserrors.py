@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 from holdfast.disk.trouble import Trouble, os_trouble
@@ -74,7 +75,19 @@ def read_only(path: Path, reason: str) -> LogReadOnly:
     """The error for a place that this user or nobody may write."""
     return LogReadOnly(
         f"{path} may not be written: {reason}.",
-        kept="What was appended before is safe; nothing of this append can be seen.",
-        remedy="Give this user the right to write there, or make its disk writable; the next append goes on by itself.",
+        kept="What was written before is safe.",
+        remedy="Give this user the right to write there, or make its disk writable. A pipeline that runs then goes on.",
+        path=str(path),
+    )
+
+
+def not_makeable(error: OSError, path: Path) -> LogError:
+    """The error to raise when a directory could not be made."""
+    if error.errno == errno.EIO or os_trouble(error.errno) is Trouble.FULL:
+        return disk_error(error, path)
+    return LogReadOnly(
+        f"The directory {path} cannot be made: {error.strerror or error}.",
+        kept="Nothing was started and nothing was written.",
+        remedy="Name another directory, or give this user the right to make this one.",
         path=str(path),
     )

@@ -278,11 +278,21 @@ class Outbox(Closing):
         if gone.through == state.trimmed:
             return
         self._owner.hook(Step.OUTBOX_TRIM)
-        with self._index.committing() as db:
-            names = rows.named_parts(db, state.trimmed, gone.through)
-            rows.forget_parts(db, gone.through)
+        names = self._forget(state.trimmed, gone.through)
         self._owner.hook(Step.OUTBOX_TRIMMED)
-        remove(self.parts_directory, list(names))
+        self._remove(names)
+
+    def _forget(self, after: int, through: int) -> list[str]:
+        """Let the index forget the parts of these batches; their names."""
+        with self._index.committing() as db:
+            names = rows.named_parts(db, after, through)
+            rows.forget_parts(db, through)
+        return list(names)
+
+    def _remove(self, names: list[str]) -> None:
+        """Remove parts from the disk. The index must not name them any more, or the outbox cannot be opened."""
+        remove(self.parts_directory, names)
+        self._owner.hook(Step.OUTBOX_REMOVED)
 
     def _not_there(self, oseq: int) -> NotInLog:
         state = self._state()

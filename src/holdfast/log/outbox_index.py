@@ -92,6 +92,12 @@ def newest(db: sqlite3.Connection, generation: int) -> Published | None:
     return next(iter(select(db, where, generation)), None)
 
 
+def last_valid(db: sqlite3.Connection) -> int:
+    """The number of the newest batch that is not void, be it of Spark or redelivered; 0 when there is none."""
+    (oseq,) = db.execute("SELECT max(oseq) FROM batches WHERE is_void = 0").fetchone()
+    return int(oseq or 0)
+
+
 def redelivered(db: sqlite3.Connection, entries: Iterable[str]) -> set[str]:
     """Those of the entries whose rows were published once more."""
     statement = "SELECT r.entry_id FROM json_each(?) j CROSS JOIN redelivered r ON r.entry_id = j.value"

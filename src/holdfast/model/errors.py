@@ -37,7 +37,9 @@ HoldfastError
 │   ├── InvalidCommit            HF-313
 │   ├── UnknownEpoch             HF-314
 │   ├── StoreClosed              HF-315
-│   └── InvalidFlow              HF-316
+│   ├── InvalidFlow              HF-316
+│   ├── StoreChanged             HF-317
+│   └── CheckpointsMissing       HF-318
 ├── DeliveryError
 │   ├── Transient                HF-401
 │   ├── Throttled                HF-402
@@ -69,6 +71,7 @@ HoldfastError
 │   ├── SourceUnavailable        HF-601
 │   ├── SourceGap                HF-602
 │   ├── InvalidSource            HF-603
+│   ├── SourceFailed             HF-604
 │   └── PushRefused
 │       ├── InvalidPush          HF-651
 │       ├── PushTooLarge         HF-652
@@ -106,7 +109,8 @@ HoldfastError
 │   └── AuditFailed              HF-857
 ├── DocumentError
 │   ├── InvalidDocument          HF-901
-│   └── DocumentUnreadable       HF-902
+│   ├── DocumentUnreadable       HF-902
+│   └── PathInWorkingDirectory   HF-903
 └── ControlError
     ├── NotRunning               HF-951
     ├── ControlUnavailable       HF-952
@@ -366,6 +370,18 @@ class InvalidFlow(CheckpointError):
     code = "HF-316"
 
 
+class StoreChanged(CheckpointError):
+    """A pipeline is started with another kind of checkpoint store than the one that holds its checkpoints."""
+
+    code = "HF-317"
+
+
+class CheckpointsMissing(CheckpointError):
+    """A checkpoint store holds nothing of a pipeline that has published batches; starting could double rows."""
+
+    code = "HF-318"
+
+
 class DeliveryError(HoldfastError):
     """A sink did not take a batch. The class decides what the lane does next; an error of no class counts as poison."""
 
@@ -543,6 +559,12 @@ class InvalidSource(CaptureError):
     """Raised when the declaration of a source is wrong."""
 
     code = "HF-603"
+
+
+class SourceFailed(CaptureError):
+    """Raised when a source fails with an error that is none of Holdfast's; capture opens it again and resumes."""
+
+    code = "HF-604"
 
 
 class PushRefused(CaptureError):
@@ -761,6 +783,15 @@ class DocumentUnreadable(DocumentError):
     """Raised when the file of a document cannot be read."""
 
     code = "HF-902"
+
+
+class PathInWorkingDirectory(DocumentError):
+    """Raised when a relative path of a document leads to something in the working directory alone.
+
+    Such paths begin at the folder of the document; earlier versions took them from the working directory.
+    """
+
+    code = "HF-903"
 
 
 class ControlError(HoldfastError):

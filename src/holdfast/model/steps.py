@@ -51,6 +51,7 @@ class Step(StrEnum):
     SOURCE_ACKNOWLEDGED = "source.acknowledged"
     OUTBOX_TRIM = "outbox.trim"
     OUTBOX_TRIMMED = "outbox.trimmed"
+    OUTBOX_REMOVED = "outbox.removed"
 
 
 class RollbackStep(StrEnum):

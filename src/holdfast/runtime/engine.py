@@ -105,11 +105,11 @@ class Engine:
             finally:
                 self.ground.close()
             raise
+        self._is_open = True
+        self._course.become(self._first_state())  # before anything that may fail at once, and so end the run
         for capture in self.captures:
             capture.start()
         self._acknowledger.start()
-        self._is_open = True
-        self._course.become(self._first_state())
         self._supervisor.start()
         self._watcher = threading.Thread(target=self._watch, name=f"watch-{self.plan.name}", daemon=True)
         self._watcher.start()
@@ -179,7 +179,8 @@ class Engine:
             capture.stop()
         self._finish_what_is_planned(until)
         self._end_threads()
-        self.stop_record = self.delivery.drain(max(0.0, until - time.monotonic()))
+        left = max(0.0, until - time.monotonic())
+        self.stop_record = self.delivery.drain(left, unprocessed=self._unprocessed())
         self._end("")
         return self.stop_record
 
@@ -190,7 +191,7 @@ class Engine:
         for capture in self.captures:
             capture.stop()
         self._end_threads()
-        self.stop_record = self.delivery.stop()
+        self.stop_record = self.delivery.stop(unprocessed=self._unprocessed())
         self._end("stopped without draining")
 
     def wait(self, *, caught_up: bool, timeout: float | None = None) -> bool:
@@ -201,11 +202,7 @@ class Engine:
         """Whether every source is read as far as it is to be, and every sink has everything that came of it."""
         if not all(capture.finished for capture in self.captures):
             return False
-        newest = self.ground.outbox.newest()
-        ends = newest.ends if newest else {}
-        if any(inbox.end() > ends.get(inbox.uuid, 0) for inbox in self.ground.inboxes.values()):
-            return False
-        return self.delivery.is_caught_up()
+        return not self.ground.unprocessed() and self.delivery.is_caught_up()
 
     def status(self) -> PipelineStatus:
         """Where everything stands."""
@@ -284,6 +281,14 @@ class Engine:
             log.warning("admission cannot be closed, so Spark is stopped after the batch that runs: %s", error)
         else:
             self._supervisor.finish_what_is_planned(until)
+
+    def _unprocessed(self) -> dict[str, int]:
+        """What waits in the inboxes, for the record; nothing when they cannot say any more."""
+        try:
+            return self.ground.unprocessed()
+        except HoldfastError as error:
+            log.warning("the events that wait in the inboxes cannot be counted; they are kept there: %s", error)
+            return {}
 
     def _end_threads(self) -> None:
         self._stopping.set()

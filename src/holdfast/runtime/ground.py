@@ -13,13 +13,13 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from holdfast.capture.contract import Receiver
-from holdfast.checkpoint import SqliteStore
 from holdfast.flow.exits import Exit
 from holdfast.log import DeadLetterLog, Inbox, InboxReader, Outbox
 from holdfast.log.disk import make_directory
 from holdfast.model.clock import utc_now
 from holdfast.model.errors import LogError, LogMissing, PipelineDiverged
 from holdfast.runtime.agreement import Continuation, OutboxBatch, SparkStands, agree
+from holdfast.runtime.checkpoints.recovering import Checkpoints, open_checkpoints
 from holdfast.runtime.layout import Layout
 from holdfast.runtime.owner import Ownership, Takeover
 from holdfast.runtime.records import GENERATION, HISTORY, LOGS, PAUSE, Generation, Logs, Pause
@@ -42,6 +42,8 @@ log = logging.getLogger("holdfast")
 
 _BATCHES_KEPT_FOR_SINKS = 100
 """How many batches at most stay in the outbox although every sink has them: as many as Spark keeps in its books."""
+_FIRST_GENERATION = 1
+"""In which every pipeline begins; later ones are on record."""
 
 
 class Accept(Enum):
@@ -58,7 +60,9 @@ class Ground:
 
     plan: Plan
     layout: Layout
+    checkpoints: Checkpoints
     store: CheckpointStore
+    """That of the checkpoints."""
     epoch: int
     inboxes: Mapping[str, Inbox]
     """By the name of the source."""
@@ -79,9 +83,9 @@ class Ground:
         with ExitStack() as opened:
             ownership = Ownership.take(layout.root, takeover=takeover)
             opened.callback(ownership.release)
-            store = opened.enter_context(SqliteStore(layout.checkpoints))
-            epoch = store.take_over()
-            known = store.get(LOGS) or Logs()
+            checkpoints = open_checkpoints(plan, layout)
+            opened.callback(checkpoints.close)
+            store, epoch, known = checkpoints.store, checkpoints.epoch, checkpoints.logs
             inboxes = {
                 source.name: opened.enter_context(_inbox(source, plan, layout, known, epoch, hook))
                 for source in plan.sources
@@ -96,7 +100,6 @@ class Ground:
                     hook=hook,
                 )
             )
-            _check_same_outbox(outbox, known)
             store.put(LOGS, _with(known, inboxes, outbox), epoch=epoch)
             dead_letters = opened.enter_context(
                 DeadLetterLog.open(layout.dead_letters, epoch=epoch, limits=plan.dead_letters, hook=hook)
@@ -106,7 +109,9 @@ class Ground:
                 for name, inbox in inboxes.items()
             }
             carry_out_what_was_intended(Owned(plan, layout, store, epoch, inboxes, outbox, hook))
-            ground = cls(plan, layout, store, epoch, inboxes, outbox, dead_letters, readers, opened, hook, ownership)
+            ground = cls(
+                plan, layout, checkpoints, store, epoch, inboxes, outbox, dead_letters, readers, opened, hook, ownership
+            )
             ground.settle_generation(accept)
             ground.continuation()
             _note_begin(store, epoch, plan)
@@ -123,7 +128,9 @@ class Ground:
 
     def settle_generation(self, accept: Accept) -> None:
         """Finish a change of generation that a crash cut short, and open a new one when that was accepted."""
-        recorded = self.store.get(GENERATION) or Generation(self.outbox.generation)
+        recorded = self.store.get(GENERATION) or Generation(_FIRST_GENERATION)
+        if recorded.number < self.outbox.generation:
+            raise _older_generation(recorded.number, self.outbox.generation)
         if recorded.number > self.outbox.generation:
             self.outbox.open_generation(reason="a change of generation that was cut short")
         self._enter(recorded)
@@ -149,6 +156,13 @@ class Ground:
 
         found = {name: place(name, inbox) for name, inbox in self.inboxes.items()}
         return {name: position for name, position in found.items() if position is not None}
+
+    def unprocessed(self) -> dict[str, int]:
+        """By source, how many captured events no batch of Spark holds yet; sources without such events are left out."""
+        newest = self.outbox.newest()
+        ends = newest.ends if newest else self.checkpoint.initial
+        waiting = {name: inbox.end() - ends.get(inbox.uuid, 0) for name, inbox in self.inboxes.items()}
+        return {name: count for name, count in waiting.items() if count > 0}
 
     def captured_at(self, oseq: int) -> datetime | None:
         """When the last event of a batch became durable; None when the inboxes cannot say, which disturbs nothing."""
@@ -216,13 +230,13 @@ def _not_the_inbox(name: str, why: str) -> LogMissing:
     )
 
 
-def _check_same_outbox(outbox: Outbox, known: Logs) -> None:
-    if known.outbox is not None and outbox.uuid != known.outbox:
-        raise LogMissing(
-            f"The outbox is not the one this pipeline wrote before: it is {outbox.uuid} instead of {known.outbox}.",
-            kept="The inboxes, the cursors and every sink are untouched.",
-            remedy="Put the outbox's directory back; what it held cannot be told from the sinks.",
-        )
+def _older_generation(recorded: int, opened: int) -> PipelineDiverged:
+    return PipelineDiverged(
+        f"The checkpoints are of generation {recorded}, and the outbox is in generation {opened}: they are an older "
+        "copy, from before a rollback or a new generation.",
+        kept="Inbox, outbox, cursors and sinks are untouched.",
+        remedy="Put newer checkpoints back, from an export for instance.",
+    )
 
 
 def _check_holds(name: str, inbox: Inbox, reads_from: int, newest: int) -> None:

@@ -32,8 +32,18 @@ class Layout:
 
     @property
     def checkpoints(self) -> Path:
-        """The checkpoint store: cursors, history of runs, known sources."""
+        """The checkpoint store of the kind `sqlite`: cursors, history of runs, known sources."""
         return self.root / "checkpoints.db"
+
+    @property
+    def checkpoint_files(self) -> Path:
+        """The checkpoint store of the kind `file`."""
+        return self.root / "checkpoints"
+
+    @property
+    def checkpoint_kind(self) -> Path:
+        """Says which kind of checkpoint store is in use."""
+        return self.root / "checkpoint-store.json"
 
     @property
     def points(self) -> Path:

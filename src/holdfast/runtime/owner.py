@@ -118,12 +118,26 @@ class Ownership:
                 if _locked(handle):
                     return True
                 time.sleep(0.02)
+            os.close(handle)
+            raise _still_locked(directory, holder)
         os.close(handle)
-        raise PipelineBusy(
-            f"Process {holder.pid if holder else 'unknown'} owns {directory}.",
-            remedy="Stop it, or take over: `takeover=Takeover.END` ends it first.",
-            pid=holder.pid if holder else None,
-        )
+        raise _busy(directory, holder)
+
+
+def _busy(directory: Path, holder: Holder | None) -> PipelineBusy:
+    return PipelineBusy(
+        f"{f'Process {holder.pid}' if holder else 'Another process'} runs the pipeline in {directory}.",
+        remedy="Stop it with `holdfast drain`, or use `holdfast run --takeover end`, which ends that process first.",
+        pid=holder.pid if holder else None,
+    )
+
+
+def _still_locked(directory: Path, holder: Holder) -> PipelineBusy:
+    return PipelineBusy(
+        f"Process {holder.pid} was ended, and another process still holds the lock of {directory}.",
+        remedy="Find it with `fuser owner.lock` in that directory, end it, and start again.",
+        pid=holder.pid,
+    )
 
 
 @contextmanager
@@ -208,6 +222,6 @@ def _understood(text: bytes) -> Holder | None:
         document = json.loads(text)
         process = ProcessId(int(document["pid"]), str(document["started"]))
         helpers = tuple(ProcessId(int(pid), str(started)) for pid, started in document.get("helpers", ()))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     return Holder(process, helpers)

@@ -37,7 +37,7 @@ from holdfast.runtime.plan import BatchLimits, Checkpointing, Plan, Quotas
 from holdfast.runtime.processor import Processor, SparkProcessor
 from holdfast.runtime.rollback.operator import Rollbacks
 from holdfast.runtime.session import SparkSettings, spark_session
-from holdfast.runtime.starting import start_when_there_is_room
+from holdfast.runtime.starting import start_when_possible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,7 +122,7 @@ class Pipeline:
         return self._with(_options={**self._options, "keep": keep})
 
     def checkpoint(self, how: Checkpointing) -> Pipeline:
-        """Say how often the cursors are written, and how many versions of them stay."""
+        """Say where checkpoints are kept and copied to, how often cursors are written, and how many versions stay."""
         return self._with(_options={**self._options, "checkpoint": how})
 
     def keep_delivered(self, nbytes: int) -> Pipeline:
@@ -213,13 +213,14 @@ class Pipeline:
     ) -> StopRecord | None:
         """Start, wait, and drain; SIGTERM and SIGINT drain too. Raises what ended the pipeline, if something did.
 
-        On a full disk it starts once there is room. None when it was asked to stop before.
+        On a full disk it starts once there is room, and behind a locked file once the lock is free. None when it was
+        asked to stop before.
 
         :param processor: what runs the steps instead of Spark, for tests.
         :param started: called once capture and lanes work.
         """
         with _asked_to_stop() as asked:
-            is_started = start_when_there_is_room(
+            is_started = start_when_possible(
                 lambda: self.start(until=until, takeover=takeover, accept=accept, processor=processor),
                 self._directory,
                 is_asked_to_stop=asked.wait,

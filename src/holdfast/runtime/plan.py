@@ -18,6 +18,13 @@ from holdfast.model.errors import InvalidPipeline
 from holdfast.model.names import NAME
 from holdfast.process.refusals import StepText
 from holdfast.process.steps import Step
+from holdfast.runtime.checkpoints.settings import (
+    FileSettings,
+    LocalSettings,
+    PostgresSettings,
+    RemoteSettings,
+    SqliteSettings,
+)
 from holdfast.runtime.isolation import IsolationLimits
 from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.session import SparkSettings
@@ -30,6 +37,7 @@ _MIB = 1024 * 1024
 KEEP_DELIVERED = 256 * _MIB
 _LONGEST_CADENCE = timedelta(seconds=1)
 """With which the alarm about the age of the checkpoint reckons."""
+_SHORTEST_REPLICATION = timedelta(milliseconds=100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +70,16 @@ class Quotas:
 
 @dataclass(frozen=True, slots=True)
 class Checkpointing:
-    """How often the cursors are written, and how many versions of them stay."""
+    """Where checkpoints are kept and copied to, how often cursors are written, and how many versions of them stay."""
 
     cadence: timedelta = timedelta(0)
     """From one write to the next, so that answers share it; without one they are written when they change."""
     keep_versions: int = 100
+    store: LocalSettings = field(default_factory=SqliteSettings)
+    remote: RemoteSettings | None = None
+    """Where checkpoints are copied to in the background; a start that finds the local store empty recovers there."""
+    replicate_every: timedelta = timedelta(seconds=30)
+    """From one copy to the next."""
 
     def __post_init__(self) -> None:
         if self.cadence > _LONGEST_CADENCE:
@@ -76,6 +89,23 @@ class Checkpointing:
             )
         if self.keep_versions < 1:
             raise _invalid(f"{self.keep_versions} versions of the cursors are too few.", "Keep at least one.")
+        self._check_remote()
+
+    def _check_remote(self) -> None:
+        if self.remote is None:
+            return
+        if isinstance(self.store, PostgresSettings):
+            raise _invalid(
+                "A checkpoint store in PostgreSQL has no `remote`: it is on a server already.",
+                "Let PostgreSQL replicate it, or keep checkpoints in `sqlite` or `file` and name this server `remote`.",
+            )
+        if isinstance(self.remote, FileSettings) and self.remote.directory is None:
+            raise _invalid("The remote checkpoint store has no directory.", "Name a directory on another disk.")
+        if self.replicate_every < _SHORTEST_REPLICATION:
+            raise _invalid(
+                f"Checkpoints cannot be copied every {self.replicate_every.total_seconds():g} s.",
+                f"Copy them every {_SHORTEST_REPLICATION.total_seconds():g} s at most, such as every 30 s.",
+            )
 
 
 @dataclass(frozen=True)

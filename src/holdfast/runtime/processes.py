@@ -34,6 +34,11 @@ class ProcessId:
         """Whether that very process still runs."""
         return _started(self.pid) == self.started
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether that very process lives, but was stopped by a signal or a debugger."""
+        return self.lives and _state(self.pid) in {"T", "t"}
+
     def kill(self) -> None:
         """SIGKILL to the process, and to its whole group when it leads one."""
         with suppress(ProcessLookupError):
@@ -58,9 +63,20 @@ def kill_all(processes: Iterable[ProcessId], *, patience: float) -> bool:
 
 def _started(pid: int) -> str | None:
     """When the process started; None when there is no such process, or only its exit status is left."""
+    stat = _stat(pid)
+    return None if stat is None or stat[0] in "ZX" else stat[19]
+
+
+def _state(pid: int) -> str | None:
+    """The letter by which the kernel says what the process does."""
+    stat = _stat(pid)
+    return None if stat is None else stat[0]
+
+
+def _stat(pid: int) -> list[str] | None:
+    """What the kernel says of a process, behind its name; None when there is none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    after_name = stat.rpartition(")")[2].split()
-    return None if after_name[0] in "ZX" else after_name[19]
+    return stat.rpartition(")")[2].split()

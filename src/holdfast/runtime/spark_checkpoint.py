@@ -49,7 +49,7 @@ class SparkCheckpoint:
             return str(json.loads((self.directory / "metadata").read_text())["id"])
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise _unreadable(self.directory / "metadata", error) from error
 
     def newest_planned(self) -> int | None:
@@ -109,7 +109,7 @@ class SparkCheckpoint:
         try:
             offset = json.loads(path.read_text().splitlines()[2])
             return {str(uuid): int(seq) for uuid, seq in offset.items()}
-        except (OSError, ValueError, IndexError, AttributeError, TypeError) as error:
+        except (OSError, ValueError, IndexError, AttributeError, TypeError, OverflowError, RecursionError) as error:
             raise _unreadable(path, error) from error
 
 

@@ -19,6 +19,7 @@ from holdfast.flow.exits import Exit
 from holdfast.log.datasource import Reading
 from holdfast.log.values import Limits
 from holdfast.model.errors import (
+    CommitStateUnknown,
     DeadLettersFull,
     HoldfastError,
     LogFull,
@@ -29,6 +30,7 @@ from holdfast.model.errors import (
     StepRefused,
     StoreFull,
     StoreReadOnly,
+    StoreUnavailable,
 )
 from holdfast.process.steps import fingerprint
 from holdfast.runtime.causes import is_for_want_of_disk, reason_of
@@ -266,7 +268,7 @@ class Supervisor:
                 self._note_loss(failure)
             elif not self._waits_for_room(failure) and not self._was_isolated(failure):
                 self._count(failure)
-        except _WAITS_FOR_ROOM as error:
+        except (*_WAITS_FOR_ROOM, StoreUnavailable, CommitStateUnknown) as error:
             log.warning("the end of the query cannot be written down: %s", error)
         except Exception as error:
             self._failed(error)

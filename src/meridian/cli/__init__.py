@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 def main() -> NoReturn:
     """Run the command that the arguments of this process name, and exit with its code."""
+    from holdfast.cli import interrupts
+
+    interrupts.install()
     from meridian.cli.commands import meridian
 
     meridian(prog_name="meridian")

@@ -9,6 +9,7 @@ from holdfast.cli.loading import CONTEXT, Commands
 _ABOUT: dict[str, tuple[str, str]] = {
     "run": ("running", "Run an operation in the foreground: the edge, fusion, and a screen."),
     "catalog": ("catalogs", "Take elements into the catalog, and list them."),
+    "cdm": ("conjunction_messages", "Compute the probabilities of collision of received conjunction messages."),
     "alerts": ("looking", "Tell which conjunctions stand."),
     "lineage": ("looking", "Tell from which observations an alert was made."),
     "top": ("top", "Watch it live: conjunctions, watermarks, lags, queues, alarms."),

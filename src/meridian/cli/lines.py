@@ -43,7 +43,7 @@ class Lines:
 def conjunction_line(conjunction: ConjunctionSeen) -> str:
     """One conjunction."""
     return (
-        f"{conjunction.stage.value}: {conjunction.object_a} and {conjunction.object_b} pass at "
+        f"{conjunction.stage.value}: {conjunction.called[0]} and {conjunction.called[1]} pass at "
         f"{format_ccsds(conjunction.closest_ns)[:19]} within {conjunction.miss_m:,.0f} m "
         f"(probability {chance(conjunction.probability)}) [{conjunction.conjunction_id}]"
     )

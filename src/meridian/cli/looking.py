@@ -21,23 +21,44 @@ if TYPE_CHECKING:
 _PAST = 100
 
 
-@command("alerts", examples=("meridian alerts", "meridian alerts --over", "meridian alerts --output json"))
+@command(
+    "alerts",
+    examples=(
+        "meridian alerts",
+        "meridian alerts --over",
+        "meridian alerts 5f0c… --cdm",
+        "meridian alerts --output json",
+    ),
+)
+@click.argument("conjunction", required=False)
+@click.option("--cdm", is_flag=True, help="Write the conjunction as a CCSDS conjunction data message (KVN).")
 @click.option("--over", is_flag=True, help="Those that were withdrawn or have passed instead, the last one first.")
 @click.option("--limit", type=click.IntRange(min=1), help="So many at most; 100 with --over, else all.")
 @directory_option
-def alerts(out: Output, over: bool, limit: int | None, directory: Path) -> None:
-    """Tell which conjunctions stand, the soonest first."""
+def alerts(out: Output, conjunction: str | None, cdm: bool, over: bool, limit: int | None, directory: Path) -> None:
+    """List the conjunctions that stand, the soonest first, or write one of them as a CCSDS message.
+
+    The message is made from the catalog and the tracks of now, in ITRF, and goes to standard output.
+    """
     from meridian.service.service import Service
 
     service = Service(directory)
+    if cdm != (conjunction is not None):
+        raise click.UsageError("Name a conjunction and --cdm together: meridian alerts ID --cdm")
+    if conjunction is not None:
+        from meridian.orbit.cdm import write_cdm
+
+        text = write_cdm(service.message(conjunction))
+        out.result({"conjunction": conjunction, "cdm": text}, text.rstrip("\n"))
+        return
     found = service.conjunctions_over(limit or _PAST) if over else service.conjunctions()[:limit]
     value = [{**asdict(each), "stage": each.stage.value} for each in found]
     rows = [
         (
             each.conjunction_id,
             format_ccsds(each.closest_ns)[:19],
-            each.object_a,
-            each.object_b,
+            _object(each.object_a, each.name_a),
+            _object(each.object_b, each.name_b),
             f"{each.miss_m:,.0f}",
             chance(each.probability),
             f"{each.speed_m_s:,.0f}",
@@ -47,6 +68,11 @@ def alerts(out: Output, over: bool, limit: int | None, directory: Path) -> None:
     ]
     head = ("conjunction", "closest (UTC)", "object", "and", "miss m", "probability", "m/s", "stage")
     out.result(value, table(head, rows) if rows else "No conjunction is over." if over else "No conjunction stands.")
+
+
+def _object(number: str, name: str) -> str:
+    """By number, which other commands take, and by name."""
+    return number if not name else name if f"({number})" in name else f"{number} {name}"
 
 
 @command("lineage", examples=("meridian lineage 5f0c…", "meridian lineage 5f0c… --output json"))

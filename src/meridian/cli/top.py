@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.command import command
+from holdfast.cli.interrupts import KeyboardInterrupts
 from holdfast.cli.output import Form
 from meridian.cli.options import directory_option
 
@@ -53,15 +55,12 @@ def top(out: Output, directory: Path, every: float, times: int | None) -> None:
     is_live = out.form is Form.TEXT and sys.stdout.isatty()
     looks = times if times is not None else (None if is_live else 1)
     service = _service(directory)
-    with Screen() as screen:
-        try:
-            for snapshot in _looked(service, every, looks):
-                if out.form is Form.JSON:
-                    out.result(snapshot, "")
-                else:
-                    screen.show(snapshot)
-        except KeyboardInterrupt:
-            return
+    with suppress(KeyboardInterrupt), KeyboardInterrupts(), Screen() as screen:
+        for snapshot in _looked(service, every, looks):
+            if out.form is Form.JSON:
+                out.result(snapshot, "")
+            else:
+                screen.show(snapshot)
 
 
 def _service(directory: Path) -> Service:

@@ -65,7 +65,7 @@ class References:
         self._paths = Paths(propagator, windows.size)
         self._windows = windows
         self._error = error or CatalogError()
-        self._density = density
+        self.density = density
         self._epochs = np.array([each.epoch_ns for each in propagator.elements], np.int64)
 
     def __len__(self) -> int:
@@ -85,10 +85,15 @@ class References:
 
     def prior(self, objects: Integers, slices: Integers) -> Estimates:
         """What the catalog alone knows at the end of these slices."""
-        states = self.at_end(objects, slices)
-        days = self._days(objects, (slices + 1) * self._windows.size)
-        covariance = self._error.covariances(states[:, :3], states[:, 3:], days)
+        covariance = self._covariance(objects, self.at_end(objects, slices), (slices + 1) * self._windows.size)
         return Estimates(np.zeros((len(objects), 6)), covariance)
+
+    def catalog_covariance(self, objects: Integers, times: Integers) -> Floats:
+        """How surely the catalog alone knows a few objects at times that lie far apart, n by 6 by 6."""
+        return self._covariance(objects, self.apart(objects, times), times)
+
+    def _covariance(self, objects: Integers, states: Floats, times: Integers) -> Floats:
+        return self._error.covariances(states[:, :3], states[:, 3:], self._days(objects, times))
 
     def spread(self, objects: Integers, times: Integers) -> Floats:
         """How far each object may be off the catalog at its time: one standard deviation, in metres, all ways."""
@@ -98,7 +103,7 @@ class References:
     def moved(self, known: Estimates, objects: Integers, start: Integers, end: Integers) -> Estimates:
         """What is known at the end of other slices."""
         seconds = (end - start).astype(np.float64) * (self._windows.size / SECOND)
-        return known.moved(self.transition(objects, start, seconds), drift(seconds, self._density))
+        return known.moved(self.transition(objects, start, seconds), drift(seconds, self.density))
 
     def transition(self, objects: Integers, slices: Integers, seconds: Floats) -> Floats:
         """What deviations at the end of these slices become so many seconds later, n by 6 by 6."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -106,7 +107,7 @@ def _risk(risk: ConjunctionRisk) -> dict[str, object]:
         "closest_ns": risk.closest,
         "miss_m": risk.miss,
         "speed_m_s": risk.speed,
-        "probability": risk.probability,
+        "probability": None if math.isnan(risk.probability) else risk.probability,
         "radius_m": risk.radius,
         "plane_x_m": risk.plane[0],
         "plane_y_m": risk.plane[1],

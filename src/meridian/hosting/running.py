@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from urllib.request import urlopen
 
+from holdfast.control.ending import Manner as Ending
 from holdfast.control.host import Manners, host
 from holdfast.control.status import Status
 from holdfast.disk.files import replace_file
+from holdfast.ledger import StopRecord
 from holdfast.model.errors import SourceUnavailable
 from meridian.fusion.foreseen import HOUR
 from meridian.fusion.pipeline import pipeline
@@ -54,17 +56,21 @@ class Manner:
     :param is_simulated: whether made-up sensors send to the edge.
     :param told: is given a line about each step of the start.
     :param looked: is given what there is to see, once a second while fusion runs.
+    :param takes_signals: is called when SIGTERM and SIGINT let it drain from now on, and do not end it any more.
+    :param ends: is called before fusion drains, with the seconds that may take, and before it stops without waiting.
     """
 
     is_simulated: bool = False
     told: Told = lambda line: None
     looked: Callable[[Snapshot], None] = lambda snapshot: None
+    takes_signals: Callable[[], None] = lambda: None
+    ends: Callable[[Ending, float], None] = lambda ending, within: None
     until_raised: int | None = None
     """End in order once so many conjunctions were raised."""
 
 
-def run(home: Home, manner: Manner) -> None:
-    """Until it is told to stop: SIGTERM and SIGINT let everything drain."""
+def run(home: Home, manner: Manner) -> StopRecord | None:
+    """Until it is told to stop: SIGTERM and SIGINT let everything drain. What fusion left for the next start."""
     edge = load_edge(home.edge_file)
     assembly, sources, subscribers = FromHome.of(home), list(branches(home, edge)), home.subscribers()
     counting: list[CorrelatorBranch | Prompt] = [*sources]
@@ -80,9 +86,12 @@ def run(home: Home, manner: Manner) -> None:
         manner.told("starting Spark")
         plan = pipeline(home.directory, assembly, *sources, subscribers=subscribers).plan()
         held.enter_context(_upkeep(home, assembly, service, manner, children))
-        host(plan, home.document_file.read_text(), Manners(drain_within=_DRAIN_SECONDS), told=_nothing)
+        manners = Manners(drain_within=_DRAIN_SECONDS)
+        manner.takes_signals()
+        record = host(plan, home.document_file.read_text(), manners, told=_nothing, ends=manner.ends)
         for child in children:
             _check_kept(child)
+        return record
 
 
 def _started(home: Home, edge: EdgeDocument, manner: Manner, held: ExitStack) -> Iterator[Child]:
@@ -189,7 +198,7 @@ def _is_well(child: Child, address: str) -> bool:
     try:
         with urlopen(f"http://{address}/health", timeout=1) as answer:
             told = json.load(answer)
-    except (OSError, HTTPException, ValueError):
+    except (OSError, HTTPException, ValueError, RecursionError):
         return False
     return isinstance(told, dict) and told.get("pid") == child.pid
 

@@ -20,6 +20,7 @@ from meridian.plots.style import (
     SMALL,
     VERMILION,
     headed,
+    literal,
     moment,
     power,
     scaled,
@@ -129,8 +130,8 @@ def _objects(axes: Axes, conjunction: ConjunctionSeen, unit: float) -> None:
     axes.add_patch(Circle((0, 0), radius, facecolor=VERMILION, alpha=0.35, linewidth=0, zorder=3))
     axes.add_patch(Circle((0, 0), radius, fill=False, edgecolor=VERMILION, linewidth=1.2, zorder=3))
     axes.plot([x], [y], marker="o", markersize=4.5, color=BLUE, linestyle="none", zorder=4)
-    _label(axes, conjunction.object_a, (0, -radius), (0, -13), VERMILION, BODY)
-    _label(axes, conjunction.object_b, (x, y), (6, 6), BLUE, BODY)
+    _label(axes, literal(conjunction.called[0]), (0, -radius), (0, -13), VERMILION, BODY)
+    _label(axes, literal(conjunction.called[1]), (x, y), (6, 6), BLUE, BODY)
 
 
 def _label(axes: Axes, text: str, at: _Point, offset: _Point, color: str, size: float) -> None:
@@ -165,15 +166,15 @@ def _magnified(axes: Axes, conjunction: ConjunctionSeen) -> None:
 
 
 def _title(conjunction: ConjunctionSeen) -> str:
-    return (
-        f"{conjunction.object_a} and {conjunction.object_b} collide with a probability of "
-        f"{power(conjunction.probability)}"
-    )
+    pair = f"{literal(conjunction.called[0])} and {literal(conjunction.called[1])}"
+    if math.isnan(conjunction.probability):
+        return f"{pair}: the probability of a collision is unknown"
+    return f"{pair} collide with a probability of {power(conjunction.probability)}"
 
 
 def _notes(conjunction: ConjunctionSeen) -> tuple[str, str]:
     passing = f"They pass at {moment(conjunction.closest_ns)} UTC within {conjunction.miss_m:,.0f} m"
-    ellipses = rf"Ellipses: 1, 2 and 3 $\sigma$ of where {conjunction.object_b} passes"
+    ellipses = rf"Ellipses: 1, 2 and 3 $\sigma$ of where {literal(conjunction.called[1])} passes"
     return (
         f"{passing}, at {conjunction.speed_m_s / 1000:.2f} km/s. Seen along their relative velocity.",
         f"{ellipses}. Disc: the radii of both together, {conjunction.radius_m:g} m.",

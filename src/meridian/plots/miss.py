@@ -9,7 +9,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from holdfast.model.errors import InvalidRequest
-from meridian.plots.style import BLUE, FAINT, INK, days, headed, keyed, level, logarithmic, moment, sheet, tidy, timed
+from meridian.plots.style import (
+    BLUE,
+    FAINT,
+    INK,
+    days,
+    headed,
+    keyed,
+    level,
+    literal,
+    logarithmic,
+    moment,
+    sheet,
+    tidy,
+    timed,
+)
 from meridian.service.values import ConjunctionSeen, Missed
 
 _ACTED_ON = 1e-4
@@ -103,7 +117,9 @@ def _probabilities(axes: Axes, said: Sequence[Missed]) -> None:
 
 
 def _title(conjunction: ConjunctionSeen) -> str:
-    return f"{conjunction.object_a} and {conjunction.object_b} pass within {conjunction.miss_m:,.0f} m"
+    return (
+        f"{literal(conjunction.called[0])} and {literal(conjunction.called[1])} pass within {conjunction.miss_m:,.0f} m"
+    )
 
 
 def _notes(conjunction: ConjunctionSeen) -> tuple[str, str]:

@@ -109,6 +109,11 @@ def logarithmic(axes: Axes, told: Callable[[float], str]) -> None:
     axes.tick_params(axis="y", which="minor", length=0)
 
 
+def literal(name: str) -> str:
+    """A name as it is, where matplotlib would take a dollar sign for the beginning of a formula."""
+    return name.replace("$", r"\$")
+
+
 def power(probability: float) -> str:
     """A probability as it is printed; so small that nobody could act on it, it is told as that."""
     if probability < 1e-12:

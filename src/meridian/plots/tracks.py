@@ -17,7 +17,7 @@ from meridian.orbit.frames import Floats, teme_to_fixed
 from meridian.orbit.propagation import Propagator
 from meridian.orbit.sites import Site, fixed_to_geodetic
 from meridian.orbit.time import NS_PER_DAY
-from meridian.plots.style import BODY, FAINT, GRID, HALO, SMALL, colours, headed, moment, sheet
+from meridian.plots.style import BODY, FAINT, GRID, HALO, SMALL, colours, headed, literal, moment, sheet
 
 _POINTS = 361
 _HALF = 180.0
@@ -35,6 +35,11 @@ class Track:
     name: str
     latitude_deg: Floats
     longitude_deg: Floats
+
+    @property
+    def called(self) -> str:
+        """Its name, or its number where the catalog has no name."""
+        return literal(self.name or self.object_id)
 
 
 def tracks_of(elements: Sequence[Elements], start_ns: int) -> list[Track]:
@@ -149,7 +154,7 @@ def _drawn(axes: Axes, track: Track, colour: str, corner: _Point) -> None:
     longitude, latitude = float(track.longitude_deg[0]), float(track.latitude_deg[0])
     axes.plot([longitude], [latitude], marker="o", markersize=6, color=colour, markeredgecolor="white", zorder=4)
     axes.annotate(
-        track.object_id,
+        track.called,
         (longitude, latitude),
         xytext=(7 * corner[0], 5 * corner[1]),
         textcoords="offset points",
@@ -164,7 +169,7 @@ def _drawn(axes: Axes, track: Track, colour: str, corner: _Point) -> None:
 
 
 def _title(tracks: Sequence[Track]) -> str:
-    names = [each.object_id for each in tracks]
+    names = [each.called for each in tracks]
     if len(names) > 4:
         return f"Ground tracks of {len(names)} objects"
     return f"Ground track{'s' if names[1:] else ''} of {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}"

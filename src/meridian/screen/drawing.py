@@ -89,11 +89,19 @@ def _split(width: int, share: float) -> tuple[int, int]:
 
 
 def _head(snapshot: Snapshot) -> Text:
-    running: Piece = (" running ", "black on green") if snapshot.is_running else (" not running ", "white on red")
+    running = _state(snapshot)
     count = len(snapshot.alarms)
     badge: list[Piece] = [" ", (f" {count} alarm{'s' * (count > 1)} ", "white on red")] if count else []
     tail = f"  {clock(snapshot.at_ns)} UTC  {snapshot.objects:,} objects  "
     return line(("MERIDIAN ", "bold"), running, *badge, (tail, DIM), *_delay(snapshot.delay))
+
+
+def _state(snapshot: Snapshot) -> Piece:
+    if not snapshot.is_running:
+        return " not running ", "white on red"
+    if snapshot.pipeline is not None and snapshot.pipeline.state == "draining":
+        return " draining ", "black on yellow"
+    return " running ", "black on green"
 
 
 def _delay(delay: Delay) -> list[Piece]:

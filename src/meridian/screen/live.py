@@ -11,6 +11,8 @@ from rich.live import Live
 from meridian.screen.drawing import PLAIN, Size, drawn
 from meridian.service.values import Snapshot
 
+GIVE_BACK = "\x1b[?1049l\x1b[?25h"
+"""Takes a terminal back from a screen that cannot end any more: what was there before, and the cursor."""
 _LINES_BELOW = 3
 """Are left free below the last picture, for whatever is said after it."""
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 DIM = "dim"
+_BETWEEN = 2
+"""Blanks between two columns of a table."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+Row = Sequence[Text | str]
+"""The cells of a row of a table."""
 Piece = str | Text | tuple[str, str]
 """A text, or a text and its style."""
 _DOT: Piece = (" · ", DIM)
@@ -35,17 +41,23 @@ class Column:
     """A column of a table: its head, and how its cells stand.
 
     :param share: of the width that is left over once every column has what it needs.
+    :param optional: 0 when it is always shown; of the others, those of the highest number are left out first.
     """
 
     head: str
     is_number: bool = False
     share: int = 0
+    optional: int = 0
 
 
 def cell(text: str, style: str = "") -> Text:
     """A text of one line: what would steer a terminal is shown as a dot."""
-    shown = "".join(each if each.isprintable() else "·" for each in text)
-    return Text(shown, style, no_wrap=True, overflow="ellipsis")
+    return Text(printable(text), style, no_wrap=True, overflow="ellipsis")
+
+
+def printable(text: str) -> str:
+    """The text with a dot for each character that would steer a terminal."""
+    return "".join(each if each.isprintable() else "·" for each in text)
 
 
 def line(*pieces: Piece) -> Text:
@@ -70,10 +82,44 @@ def flowing(pieces: Iterable[Piece], width: int) -> list[Text]:
     return [listed(each) for each in lines]
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[Text | str]]) -> Table:
+def fitting(columns: Sequence[Column], rows: Sequence[Row], width: int, wanted: int) -> tuple[list[int], int]:
+    """Which columns are shown in so many characters, and how many are left for the one that shares the rest.
+
+    :param wanted: so many characters that one would like to have; optional columns give way for them.
+    """
+    widths = [max(map(_width, [column.head, *(row[at] for row in rows)])) for at, column in enumerate(columns)]
+    kept = list(range(len(columns)))
+    while True:
+        others = sum(widths[at] for at in kept if not columns[at].share)
+        room = width - others - _BETWEEN * (len(kept) - 1)
+        optional = [at for at in kept if columns[at].optional]
+        if room >= wanted or not optional:
+            return kept, max(room, 0)
+        kept.remove(max(optional, key=lambda at: columns[at].optional))
+
+
+def cut_in_the_middle(text: str, width: int) -> str:
+    """The beginning and the end of a text that is too long: the ends of names tell objects apart."""
+    if cell_len(text) <= width:
+        return text
+    kept = max(width - 1, 0)
+    return f"{_beginning(text, kept - kept // 2)}…{_beginning(text[::-1], kept // 2)[::-1]}"
+
+
+def _beginning(text: str, width: int) -> str:
+    """As many characters as fit; one may take two columns."""
+    widths = accumulate(map(cell_len, text))
+    return text[: sum(each <= width for each in widths)]
+
+
+def _width(text: Text | str) -> int:
+    return text.cell_len if isinstance(text, Text) else cell_len(text)
+
+
+def table(columns: Sequence[Column], rows: Iterable[Row]) -> Table:
     """A table with a line for each row, and one above for the head."""
     is_wide = any(column.share for column in columns)
-    drawn = Table(box=None, expand=is_wide, padding=(0, 2, 0, 0), pad_edge=False, header_style=DIM)
+    drawn = Table(box=None, expand=is_wide, padding=(0, _BETWEEN, 0, 0), pad_edge=False, header_style=DIM)
     for column in columns:
         drawn.add_column(
             column.head,

@@ -10,6 +10,8 @@ from meridian.orbit.time import NS_PER_SECOND, format_ccsds
 
 NOTHING = "-"
 """Stands where nothing is known."""
+UNKNOWN = "unknown"
+"""Stands for a probability that cannot be computed: nobody may take it for none."""
 _LEAST_CHANCE = 1e-12
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 _CALENDAR_NS = range(-62_135_596_800 * NS_PER_SECOND, 253_402_300_800 * NS_PER_SECOND)
@@ -20,17 +22,23 @@ class Severity(Enum):
     """How bad something is; the value is the style in which it is drawn."""
 
     QUIET = ""
+    UNKNOWN = "magenta"
     RAISED = "yellow"
     HIGH = "bold red"
 
     @property
     def mark(self) -> str:
         """Tells it where there are no colours."""
-        return {Severity.QUIET: "  ", Severity.RAISED: " !", Severity.HIGH: "!!"}[self]
+        return _MARKS[self]
+
+
+_MARKS = {Severity.QUIET: "  ", Severity.UNKNOWN: " ?", Severity.RAISED: " !", Severity.HIGH: "!!"}
 
 
 def severity_of(probability: float) -> Severity:
     """How bad a conjunction of this probability is: people act above one in ten thousand."""
+    if math.isnan(probability):
+        return Severity.UNKNOWN
     if probability > 1e-4:
         return Severity.HIGH
     return Severity.RAISED if probability > 1e-6 else Severity.QUIET
@@ -83,7 +91,7 @@ def speed(metres_a_second: float) -> str:
 def chance(probability: float) -> str:
     """A probability; so small that nobody could act on it, it is told as that."""
     if not math.isfinite(probability):
-        return NOTHING
+        return UNKNOWN
     return f"{probability:.1e}" if probability >= _LEAST_CHANCE else f"<{_LEAST_CHANCE:.0e}"
 
 

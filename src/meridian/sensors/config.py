@@ -91,6 +91,8 @@ class SinkSection(Section):
     """Whether the bytes of the wire are kept too, in logs of their own."""
     raw_keep_hours: Positive = 24.0
     """For so long."""
+    lag_alarm_s: Positive = 300.0
+    """A consumer that has not processed what its log held so many seconds ago is an alarm."""
 
 
 class ControlSection(Section):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.disk.files import replace_file
 from holdfast.log import Keep
+from holdfast.log.oserrors import damaged
 from holdfast.model.errors import InvalidSource
 
 if TYPE_CHECKING:
@@ -58,10 +59,9 @@ def declare(directory: Path, consumer: Consumer, seq: int, *, left_out: int = 0)
 def last_word(directory: Path, consumer: Consumer) -> tuple[int, int] | None:
     """Up to where a consumer said it is done, and how many it had left out; nothing when it never said so."""
     try:
-        said = json.loads((directory / FOLDER / consumer.file).read_text())
+        return _word_in(directory / FOLDER / consumer.file)
     except FileNotFoundError:
         return None
-    return int(said["seq"]), int(said.get("left_out", 0))
 
 
 def declared(directory: Path, log: str) -> dict[str, int]:
@@ -70,8 +70,21 @@ def declared(directory: Path, log: str) -> dict[str, int]:
     for path in sorted((directory / FOLDER).glob(f"{log}.*.json")):
         name = path.name.removeprefix(f"{log}.").removesuffix(".json")
         if _NAME.fullmatch(name):
-            found[name] = int(json.loads(path.read_text())["seq"])
+            found[name], _ = _word_in(path)
     return found
+
+
+def _word_in(path: Path) -> tuple[int, int]:
+    """What a consumer left; `LogDamaged` when it cannot be read. To take it for none could forget what it needs."""
+    content = path.read_bytes()
+    try:
+        said = json.loads(content)
+        seq, left_out = said["seq"], said.get("left_out", 0)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise damaged(path, 0, f"it does not say how far its consumer has come ({error!r})") from error
+    if type(seq) is not int or type(left_out) is not int or not 0 <= left_out <= seq < 2**63:
+        raise damaged(path, 0, "it does not say how far its consumer has come")
+    return seq, left_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from holdfast import BatchLimits, Files, Format, Pipeline, SinkSpec, batches
+from holdfast.model.errors import InvalidPush
 from meridian.sensors.columns import Form, Row
 from meridian.sensors.events import columns_of
 from meridian.sensors.identity import id_texts
@@ -96,12 +97,14 @@ def lines(events: pa.RecordBatch) -> pa.RecordBatch:
 
 def observation_of(line: str) -> Observation:
     """The observation on a line; `InvalidPush` when there is none."""
-    with suppress(json.JSONDecodeError):  # which is told with all else that may be wrong
+    with suppress(ValueError, RecursionError):  # `from_json` says what is wrong
         line = json.dumps(json.loads(line, object_pairs_hook=_without_nulls))
     return from_json(line)
 
 
 def _without_nulls(fields: list[tuple[str, object]]) -> dict[str, object]:
+    if len({name for name, _ in fields}) < len(fields):
+        raise InvalidPush("This is no observation: a key comes twice.", remedy="Write each key once.")
     return {name: value for name, value in fields if value is not None}
 
 

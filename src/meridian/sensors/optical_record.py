@@ -19,6 +19,8 @@ from meridian.sensors.screening import Candidates, ErrorKind, Refusal
 RADIANS_PER_ARCSECOND = pi / (180 * 3600)
 _NOT_A_SCHEMA = frozenset({"finite_number", "greater_than_equal", "less_than", "string_pattern_mismatch"})
 """Complaints about what a field says; all others are about which fields there are and of which type."""
+_MOST_DIGITS = 4_000
+"""Of an integer: Python refuses to convert longer ones, and one would make the whole answer unreadable."""
 
 
 class OpticalRecord(BaseModel):
@@ -52,7 +54,7 @@ class Unreadable:
 def decode(body: bytes, ingest_ts_ns: int) -> Candidates | Unreadable:
     """The observations of one answer of the archive, in its order."""
     try:
-        given = json.loads(body)
+        given = json.loads(body, object_pairs_hook=_object_of, parse_int=_integer_of)
     except (ValueError, RecursionError) as error:
         reason = f"the answer is no JSON: {type(error).__name__}"
         return Unreadable(Refusal(ErrorKind.DESERIALIZATION, reason, body))
@@ -61,13 +63,37 @@ def decode(body: bytes, ingest_ts_ns: int) -> Candidates | Unreadable:
         return Unreadable(Refusal(ErrorKind.SCHEMA_MISMATCH, reason, body))
     records, raw, refused = [], [], []
     for each in given:
-        text = json.dumps(each, separators=(",", ":")).encode()
+        text = json.dumps(each, separators=(",", ":"), default=_content_of).encode()
+        if isinstance(each, _Unusable):
+            refused.append(Refusal(ErrorKind.SCHEMA_MISMATCH, f"the record: {each.why}", text))
+            continue
         try:
             records.append(OpticalRecord.model_validate(each))
             raw.append(text)
         except ValidationError as error:
             refused.append(_refusal(error, text))
     return Candidates(_columns(records, ingest_ts_ns), raw, refused=tuple(refused))
+
+
+@dataclass(frozen=True, slots=True)
+class _Unusable:
+    """A value that JSON allows and no field takes: its record alone is refused, and its content is kept."""
+
+    why: str
+    content: object
+
+
+def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object] | _Unusable:
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else _Unusable("a key comes twice", pairs)
+
+
+def _integer_of(digits: str) -> int | _Unusable:
+    return int(digits) if len(digits) <= _MOST_DIGITS else _Unusable("the number is too long", digits)
+
+
+def _content_of(value: _Unusable) -> object:
+    return value.content
 
 
 def no_records() -> ObservationColumns:

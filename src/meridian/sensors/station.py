@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from meridian.sensors.sightings import Sightings
 from meridian.sensors.sources.isl_tcp import IslTcp
 from meridian.sensors.sources.optical_http import OpticalHttp
 from meridian.sensors.sources.radar_udp import RadarUdp
-from meridian.sensors.watch import Sample, Watch
+from meridian.sensors.watch import LagWatch, Sample, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +63,8 @@ class Station:
     keys: KeptKeys | None
     """Bounds the ids that are remembered, where ids are."""
     retention: Retention
+    lag_watch: LagWatch
+    """Raises the alarm when a consumer of the log stays behind."""
     told: Counter[str] = field(default_factory=Counter)
     """What had been dropped when that was last logged."""
     raised: dict[str, str] = field(default_factory=dict)
@@ -73,6 +76,7 @@ class Station:
     """Lets dead letters go whose time is over."""
     _tending: Future[None] | None = None
     _upkeep: dict[str, str] = field(default_factory=dict)
+    _lagging: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.letters = LetterUpkeep(self.landing.dead)
@@ -96,7 +100,7 @@ class Station:
         """What the watch says of it now, and what keeps it from forgetting what nobody needs."""
         drops, meter = self.source.drops, self.pump.meter
         sample = Sample(now, meter.taken, drops["kernel"] + drops["wrong_size"], meter.lags.negative)
-        return {**self.watch.alarms(sample), **self._upkeep}
+        return {**self.watch.alarms(sample), **self._upkeep, **self._lagging}
 
     def tend(self) -> None:
         """Forget what nobody needs, in the thread that waits for the disk. What that meets is an alarm."""
@@ -114,6 +118,8 @@ class Station:
         self.retention.tend()
         self.letters.tend()
         self.lags = self.retention.lags()
+        inbox = self.landing.inbox
+        self._lagging = self.lag_watch.alarms(time.monotonic(), inbox.end(), inbox.cursors())
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +179,8 @@ class Assembly:
             landing.meter.sightings = Sightings(self.document.sightings.window_ms * 1_000_000)
         pump = Pump(source, landing, plan=plan, now_ns=self.now_ns)
         keys = KeptKeys(landing.inbox, KEYS_KEPT) if landing.repeats is Repeats.LEFT_OUT else None
-        return Station(pump, landing, keys, self._retention(landing))
+        lag_watch = LagWatch(self.document.sink.lag_alarm_s)
+        return Station(pump, landing, keys, self._retention(landing), lag_watch)
 
     def _retention(self, landing: Landing) -> Retention:
         sink = self.document.sink

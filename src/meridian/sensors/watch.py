@@ -1,9 +1,13 @@
-"""When what a source does calls for somebody: too much is dropped, or a clock stays ahead of ours. Pure."""
+"""When a source calls for somebody: drops, a clock that stays ahead, a consumer of its log that stays behind. Pure."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +62,31 @@ class Watch:
         while len(self._samples) > 1 and self._samples[1].at <= sample.at - self._thresholds.seconds:
             self._samples.popleft()
         return self._samples[0]
+
+
+class LagWatch:
+    """Looks at the consumers of one log.
+
+    :param seconds: what the log held so long ago each consumer must have processed.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._ends: deque[tuple[float, int]] = deque()
+        """The newest event of the log, and when that was."""
+
+    def alarms(self, at: float, end: int, cursors: Mapping[str, int]) -> dict[str, str]:
+        """The alarm that holds now, if there is one.
+
+        :param end: the newest event of the log.
+        :param cursors: up to which event each consumer has processed it.
+        """
+        self._ends.append((at, end))
+        while len(self._ends) > 1 and self._ends[1][0] <= at - self._seconds:
+            self._ends.popleft()
+        since, before = self._ends[0]
+        late = {name: end - seq for name, seq in sorted(cursors.items()) if seq < before}
+        if at - since < self._seconds or not late:
+            return {}
+        told = ", ".join(f"{name} is {lag} events behind" for name, lag in late.items())
+        return {"consumer_lag": f"{told}, and has been for more than {self._seconds:g} s."}

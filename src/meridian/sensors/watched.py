@@ -44,7 +44,7 @@ class Watched:
     def _read_again(self) -> None:
         try:
             self._objects = frozenset(_objects_in(self._path.read_text()))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             self.refused += 1
             log.warning("watched objects stay as they were: %s: %s", self._path, error)
 

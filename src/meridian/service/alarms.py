@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from meridian.fusion.windows import Windows
 from meridian.orbit.time import format_ccsds
+from meridian.service.lateness import why_late
 from meridian.service.memory import ALL
 from meridian.service.surges import SECOND
 from meridian.service.values import Alarm
@@ -188,9 +189,10 @@ def _of_delay(look: _Look) -> Iterator[Alarm]:
     delay, sinks = look.seen.delay, look.seen.pipeline.sinks if look.seen.pipeline else ()
     if not delay.is_met:
         late = f"{delay.words - delay.within} of {delay.words} words on alerts came more than {delay.target_s:.0f} s"
-        parts = f"{delay.source.p99_s:.0f} s until it came in and {delay.pipeline.p99_s:.0f} s from then on"
         says = f"{late} after their observation, the slowest after {delay.whole.worst_s:.0f} s."
-        yield _alarm("alerts-late", f"{says} At the 99th percentile it took {parts}.")
+        is_by_outage = delay.otherwise is not None and delay.otherwise.is_met
+        remedy = _AFTER_OUTAGE if is_by_outage else None
+        yield _alarm("alerts-late", f"{says} {why_late(delay)}", remedy=remedy)
     for sink in sinks:
         if sink.sink in _ALERTING and sink.age_s > delay.target_s:
             says = f"{sink.sink} lacks {sink.lag_batches} batches, the oldest for {sink.age_s:.0f} s."
@@ -242,10 +244,11 @@ REMEDIES = {
     "unaccounted": "Compare the counters of the edge and of fusion; keep the logs.",
 }
 """What to do about each alarm; the page of the runbook has a section of the same name."""
+_AFTER_OUTAGE = "Nothing is lost, and the alarm ends by itself within ten minutes. If nobody stopped it, find out why."
 _CRITICAL = {"source-ended", "edge-silent", "fusion-down", "operator-crashed", "alerts-late", "unaccounted"}
 
 
-def _alarm(name: str, says: str, about: str = "") -> Alarm:
+def _alarm(name: str, says: str, about: str = "", *, remedy: str | None = None) -> Alarm:
     severity = "critical" if name in _CRITICAL else "warning"
-    remedy = f"{REMEDIES[name]} See {RUNBOOK}#{name}."
-    return Alarm(name=name, says=says, remedy=remedy, severity=severity, about=about)
+    what_to_do = f"{remedy or REMEDIES[name]} See {RUNBOOK}#{name}."
+    return Alarm(name=name, says=says, remedy=what_to_do, severity=severity, about=about)

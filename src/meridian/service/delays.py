@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from meridian.sensors.meters import LAG_BOUNDS_S
 
 if TYPE_CHECKING:
+    from meridian.service.outages import Outage
     from meridian.service.values import Progress, SourceProgress, WordSaid
 
 TARGET_S = 30.0
@@ -58,24 +59,41 @@ class Took:
     """How long one word took from its observation on.
 
     :param source_s: until the observation came in; `pipeline_s`, from then until the word was published.
+    :param outages: in which it waited.
     """
 
     told_ns: int
     why: Why
     source_s: float
     pipeline_s: float
+    outages: tuple[Outage, ...] = ()
 
     @property
     def whole_s(self) -> float:
         """Both together."""
         return self.source_s + self.pipeline_s
 
+    @property
+    def is_late_by_outage(self) -> bool:
+        """Whether it was told late, and would have been told in time had fusion not been down."""
+        return self.whole_s > TARGET_S >= self.without_outages.whole_s
+
+    @property
+    def without_outages(self) -> Took:
+        """The same without the time in which fusion was down."""
+        came_ns = self.told_ns - round(self.pipeline_s * 1e9)
+        made_ns = came_ns - round(self.source_s * 1e9)
+        before_s = sum(each.within_ns(made_ns, came_ns) for each in self.outages) / 1e9
+        after_s = sum(each.within_ns(came_ns, self.told_ns) for each in self.outages) / 1e9
+        return replace(self, source_s=self.source_s - before_s, pipeline_s=self.pipeline_s - after_s)
+
     @classmethod
-    def of(cls, word: WordSaid, told_ns: int) -> Took:
+    def of(cls, word: WordSaid, told_ns: int, outages: Sequence[Outage] = ()) -> Took:
         """A word without a cause is timed from the newest observation it is from; all of that counts as ours."""
         made = word.newest_ns if word.caused_ns is None else word.caused_ns
         came = made if word.received_ns is None else max(word.received_ns, made)
-        return cls(told_ns, _why(word), (came - made) / 1e9, max(told_ns - came, 0) / 1e9)
+        waited = tuple(each for each in outages if each.within_ns(made, told_ns))
+        return cls(told_ns, _why(word), (came - made) / 1e9, max(told_ns - came, 0) / 1e9, waited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +120,8 @@ class Delay:
 
     :param words: how many had an observation behind them, and `within`, how many of them were told in time.
     :param whole: of these words; `source` and `pipeline` are the two parts of it.
+    :param late_by_outage: how many were late for no other reason than that fusion was down, in one of `outages`.
+    :param otherwise: the delay of the other words without outages; None when no outage held one up.
     :param raised: the whole of those that are first words.
     :param closed: of the words that only a closed window is behind.
     """
@@ -114,10 +134,26 @@ class Delay:
     raised: Spread = Spread()
     closed: Spread = Spread()
     target_s: float = TARGET_S
+    late_by_outage: int = 0
+    outages: Sequence[Outage] = ()
+    otherwise: Delay | None = None
 
     @classmethod
     def of(cls, words: Sequence[Took]) -> Delay:
         """Of these words."""
+        held_up = [each for each in words if each.why is not Why.CLOSED and each.is_late_by_outage]
+        delay = cls._of(words)
+        if not held_up:
+            return delay
+        return replace(
+            delay,
+            late_by_outage=len(held_up),
+            outages=sorted({outage for each in held_up for outage in each.outages}),
+            otherwise=cls._of([each.without_outages for each in words if not each.is_late_by_outage]),
+        )
+
+    @classmethod
+    def _of(cls, words: Sequence[Took]) -> Delay:
         caused = [each for each in words if each.why is not Why.CLOSED]
         return cls(
             words=len(caused),
@@ -143,15 +179,18 @@ class Spoken:
     """The last batch whose words were counted."""
     words: Sequence[Took] = ()
 
-    def after(self, words: Iterable[WordSaid], history: Sequence[Progress], now_ns: int) -> Spoken:
+    def after(
+        self, words: Iterable[WordSaid], history: Sequence[Progress], now_ns: int, outages: Sequence[Outage] = ()
+    ) -> Spoken:
         """When these were said, too. Those of a batch of which nobody knows yet when it was published wait for it.
 
         :param words: of later batches than the newest that was counted.
         :param history: the newest batches.
+        :param outages: between these batches.
         """
         told_ns = {batch.batch: batch.judged_ns for batch in history if batch.judged_ns is not None}
         fresh = [word for word in words if word.batch in told_ns]
-        took = [*self.words, *(Took.of(word, told_ns[word.batch]) for word in fresh)]
+        took = [*self.words, *(Took.of(word, told_ns[word.batch], outages) for word in fresh)]
         newest = max((word.batch for word in fresh), default=self.newest)
         return Spoken(newest, [each for each in took if each.told_ns >= now_ns - LATELY_NS])
 

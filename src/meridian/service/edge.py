@@ -13,6 +13,7 @@ from meridian.service.seen import EdgeSeen, OperatorSeen, SensorSeen
 
 PATIENCE = 2.0
 """Seconds until it must have answered."""
+_MOST_BYTES = 16 << 20
 _NETWORKS: dict[str, str] = {kind.label: kind.prefix for kind in SourceKind}
 
 Answer = Mapping[str, object]
@@ -24,8 +25,17 @@ def ask_edge(control: str) -> EdgeSeen | None:
     :param control: host and port of its control plane.
     """
     try:
-        return edge_seen(_asked(f"http://{control}/health"), _asked(f"http://{control}/metrics"))
-    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        answers = _asked(f"http://{control}/health"), _asked(f"http://{control}/metrics")
+    except (OSError, HTTPException, ValueError):
+        return None
+    return understood(*answers)
+
+
+def understood(health: bytes, metrics: bytes) -> EdgeSeen | None:
+    """What the bodies of both answers say; nothing when one of them is not what an edge says."""
+    try:
+        return edge_seen(_object_in(health), _object_in(metrics))
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 
@@ -39,16 +49,19 @@ def edge_seen(health: Answer, metrics: Answer) -> EdgeSeen:
     return EdgeSeen(is_well=health["status"] == "ok", sensors=sensors, operators=operators)
 
 
-def _asked(url: str) -> Answer:
+def _asked(url: str) -> bytes:
     try:
         with urlopen(url, timeout=PATIENCE) as answer:
-            body = answer.read()
+            return bytes(answer.read(_MOST_BYTES))
     except HTTPError as error:  # an edge that is not well says so with 503, and why in the body
         with error:
-            body = error.read()
+            return error.read(_MOST_BYTES)
+
+
+def _object_in(body: bytes) -> Answer:
     found = json.loads(body)
     if not isinstance(found, dict):
-        raise TypeError(f"{url} answers with no object")
+        raise TypeError("the answer is no object")
     return found
 
 

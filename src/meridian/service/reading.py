@@ -25,7 +25,7 @@ def conjunction(row: Row) -> ConjunctionSeen:
         closest_ns=_whole(row, "closest_ns"),
         miss_m=_real(row, "miss_m"),
         speed_m_s=_real(row, "speed_m_s"),
-        probability=_real(row, "probability"),
+        probability=_probability(row),
         radius_m=_real(row, "radius_m"),
         plane_m=(_real(row, "plane_x_m"), _real(row, "plane_y_m")),
         spread_m2=(_real(row, "spread_xx_m2"), _real(row, "spread_yy_m2"), _real(row, "spread_xy_m2")),
@@ -45,7 +45,7 @@ def word(row: Row) -> WordSaid:
         is_early=bool(row["is_early"]),
         closest_ns=_whole(row, "closest_ns"),
         miss_m=_real(row, "miss_m"),
-        probability=_real(row, "probability"),
+        probability=_probability(row),
         observed=(_whole(row, "observed_a"), _whole(row, "observed_b")),
         digests=(_whole(row, "digest_a") & _WHOLE_64, _whole(row, "digest_b") & _WHOLE_64),
         newest_ns=_whole(row, "newest_ns"),
@@ -64,7 +64,7 @@ def missed(rows: Sequence[Row]) -> list[Missed]:
             window_end_ns=_whole(row, "window_end_ns"),
             closest_ns=_whole(row, "closest_ns"),
             miss_m=_real(row, "miss_m"),
-            probability=_real(row, "probability"),
+            probability=_probability(row),
             is_early=bool(row["is_early"]),
             is_standing=(row["alert_id"], row["sequence"]) not in taken_back,
         )
@@ -142,6 +142,11 @@ def _real(row: Row, name: str) -> float:
     value = row[name]
     assert isinstance(value, int | float), f"{name} is a number"
     return float(value)
+
+
+def _probability(row: Row) -> float:
+    """Not-a-number where none is known: the tables have nothing there."""
+    return float("nan") if row["probability"] is None else _real(row, "probability")
 
 
 def _perhaps(value: object) -> int | None:

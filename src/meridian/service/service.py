@@ -16,17 +16,22 @@ from typing import TYPE_CHECKING
 
 from holdfast.model.errors import InvalidRequest
 from holdfast.runtime.layout import Layout
+from meridian.fusion.life import Stage
 from meridian.fusion.outputs import ALERTS, CONJUNCTIONS, IS_OVER, OBJECTS, PROGRESS, WORDS
 from meridian.fusion.rows import SLOTS
+from meridian.operation.catalog import read_elements
 from meridian.operation.home import Home
 from meridian.service import logs, reading
 from meridian.service.accounts import Accounts, Books, edge_account, fusion_account
 from meridian.service.alarms import alarms
+from meridian.service.conjunction_message import conjunction_message
 from meridian.service.delays import Delay, Passing, Spoken, timed
 from meridian.service.edge import ask_edge
 from meridian.service.lineage import Lineage, lineage_of
 from meridian.service.memory import Memory
+from meridian.service.names import Names
 from meridian.service.occupancies import Samples, bottleneck, occupancies, sampled
+from meridian.service.outages import outages, starts_of
 from meridian.service.pipeline import ask_pipeline
 from meridian.service.tables import Tables
 from meridian.service.values import ConjunctionSeen, Missed, ObjectKnown, Occupancy, Progress, Snapshot, WordSaid
@@ -34,10 +39,12 @@ from meridian.service.values import ConjunctionSeen, Missed, ObjectKnown, Occupa
 if TYPE_CHECKING:
     from holdfast.flow import Metric
     from holdfast.log import Published
+    from meridian.orbit.cdm import ConjunctionMessage
     from meridian.service.seen import DeadLetters, EdgeSeen, FeedSeen
     from meridian.service.tables import Row
 
 _NEWEST_WORDS = 50
+_MOST_WITHDRAWN = 20
 _LOOKED_AT = 300
 """So many batches are looked at again with every look."""
 _HEARD = 5000
@@ -74,6 +81,7 @@ class Service:
     ) -> None:
         self._home = Home(directory)
         self._tables = Tables(directory)
+        self._names = Names(self._home.catalog)
         self._control = control
         self._figures = figures
         self._now_ns = now_ns
@@ -88,17 +96,32 @@ class Service:
     def conjunctions(self) -> Sequence[ConjunctionSeen]:
         """Those on which somebody may have to act, the soonest first."""
         behind = f"WHERE NOT {IS_OVER} ORDER BY closest_ns, conjunction_id"
-        return [reading.conjunction(row) for row in self._tables.rows(CONJUNCTIONS.table, behind)]
+        return self._conjunctions(behind)
 
     def conjunctions_over(self, limit: int) -> Sequence[ConjunctionSeen]:
         """Those that were withdrawn or have passed, the last one first."""
         behind = f"WHERE {IS_OVER} ORDER BY closest_ns DESC, conjunction_id LIMIT ?1"
-        return [reading.conjunction(row) for row in self._tables.rows(CONJUNCTIONS.table, behind, limit)]
+        return self._conjunctions(behind, limit)
 
     def conjunction(self, conjunction_id: str) -> ConjunctionSeen | None:
         """One of them, also when it is over; nothing when there is none, or it is forgotten."""
-        found = self._tables.rows(CONJUNCTIONS.table, "WHERE conjunction_id = ?1", conjunction_id)
-        return reading.conjunction(found[0]) if found else None
+        return next(iter(self._conjunctions("WHERE conjunction_id = ?1", conjunction_id)), None)
+
+    def message(self, conjunction_id: str) -> ConjunctionMessage:
+        """A conjunction as a CCSDS message, by the catalog and the tracks of now."""
+        found = self.conjunction(conjunction_id)
+        if found is None:
+            raise _no_such(conjunction_id)
+        catalog = {each.object_id: each for each in read_elements(self._home.catalog)}
+        pair = (found.object_a, found.object_b)
+        missing = [each for each in pair if each not in catalog]
+        if missing:
+            raise InvalidRequest(
+                f"The catalog has no elements of {' and '.join(missing)} any more.",
+                remedy="Import the elements again with `meridian catalog import`.",
+            )
+        tracks = {each: known for each in pair if (known := self.object(each)) is not None}
+        return conjunction_message(found, [catalog[each] for each in pair], tracks, self._now_ns())
 
     def objects(self) -> Sequence[ObjectKnown]:
         """The catalog as all sensors together know it, by name."""
@@ -111,7 +134,8 @@ class Service:
 
     def words(self, limit: int = _NEWEST_WORDS) -> Sequence[WordSaid]:
         """The newest words, the last one first."""
-        return [reading.word(row) for row in self._tables.rows(WORDS, "ORDER BY rowid DESC LIMIT ?1", limit)]
+        rows = self._tables.rows(WORDS, "ORDER BY rowid DESC LIMIT ?1", limit)
+        return self._names.of([reading.word(row) for row in rows])
 
     def history(self) -> Sequence[Progress]:
         """How the newest batches went, oldest first; those before the first observation are left out."""
@@ -135,11 +159,17 @@ class Service:
             newest = "ORDER BY window_end_ns DESC LIMIT 1"
             found = self._of_passage(ALERTS.table, passages[0], newest) if passages else []
         if not found:
-            raise InvalidRequest(
-                f"There is no alert and no conjunction {alert_id}.",
-                remedy="List the conjunctions that stand with `meridian alerts`.",
-            )
+            raise _no_such(alert_id)
         return lineage_of(reading.word(found[0]), self._home)
+
+    def _conjunctions(self, behind: str, *values: str | int) -> list[ConjunctionSeen]:
+        rows = self._tables.rows(CONJUNCTIONS.table, behind, *values)
+        return self._names.of([reading.conjunction(row) for row in rows])
+
+    def _withdrawn(self, now_ns: int) -> list[ConjunctionSeen]:
+        """Those whose time is still to come."""
+        behind = "WHERE stage = ?1 AND closest_ns > ?2 ORDER BY closest_ns, conjunction_id LIMIT ?3"
+        return self._conjunctions(behind, Stage.WITHDRAWN.value, now_ns, _MOST_WITHDRAWN)
 
     def _of_passage(self, table: str, passage: Row, order: str) -> list[Row]:
         behind = f"WHERE object_a = ?1 AND object_b = ?2 AND encounter_ns = ?3 {order}"
@@ -160,12 +190,14 @@ class Service:
         now, progress = self._now_ns(), history[-1] if history else None
         full = occupancies(edge, feeds, pipeline)
         samples, passing = sampled(known.samples, full, known.queues, now), known.passing.after(history)
-        spoken = known.spoken.after(self._said_after(known.spoken.newest), history, now)
+        down = outages(history, starts_of(self._home.pipeline))
+        spoken = known.spoken.after(self._said_after(known.spoken.newest), history, now, down)
         books, accounts = _accounts(known.books, edge, feeds, progress, of_fusion.of_steps)
         seen = Snapshot(
             at_ns=now,
             progress=progress,
             conjunctions=self.conjunctions(),
+            withdrawn=self._withdrawn(now),
             words=self.words(),
             objects=self._tables.count(OBJECTS.table),
             occupancies=full,
@@ -206,6 +238,13 @@ class Service:
             for row, batch in zip(reversed(history), reversed(batches), strict=False)
         }
         return timed(history, times), batches[-1] if batches else None
+
+
+def _no_such(alert_id: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"There is no alert and no conjunction {alert_id}.",
+        remedy="List the conjunctions that stand with `meridian alerts`.",
+    )
 
 
 def _accounts(

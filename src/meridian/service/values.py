@@ -23,6 +23,7 @@ class ConjunctionSeen:
     :param plane_m: where the second object passes the first in the plane across their relative velocity.
     :param spread_m2: the covariance there: along x, along y, and both.
     :param radius_m: of both objects together.
+    :param probability: that they touch; not-a-number when it is not known.
     :param windows: in how many windows it was told of.
     """
 
@@ -30,6 +31,9 @@ class ConjunctionSeen:
     stage: Stage
     object_a: str
     object_b: str
+    name_a: str = ""
+    """In the catalog; empty when it has none."""
+    name_b: str = ""
     encounter_ns: int
     closest_ns: int
     miss_m: float
@@ -39,6 +43,11 @@ class ConjunctionSeen:
     plane_m: tuple[float, float]
     spread_m2: Triple
     windows: int
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """What people call the two objects: by name, or by number where the catalog has no name."""
+        return self.name_a or self.object_a, self.name_b or self.object_b
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +60,9 @@ class WordSaid:
     sequence: int
     object_a: str
     object_b: str
+    name_a: str = ""
+    """In the catalog; empty when it has none."""
+    name_b: str = ""
     window_end_ns: int
     is_early: bool
     closest_ns: int
@@ -68,6 +80,11 @@ class WordSaid:
     """The time of the observation that had it said; nothing when its window was closed, and that was all."""
     received_ns: int | None
     """When that one came in."""
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """What people call the two objects: by name, or by number where the catalog has no name."""
+        return self.name_a or self.object_a, self.name_b or self.object_b
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +213,8 @@ class Snapshot:
     """Nothing before the first batch."""
     conjunctions: Sequence[ConjunctionSeen]
     """Those on which somebody may have to act, the soonest first."""
+    withdrawn: Sequence[ConjunctionSeen] = ()
+    """Those that were withdrawn though their time is still to come, the soonest first."""
     words: Sequence[WordSaid]
     """The newest, the last one first."""
     objects: int

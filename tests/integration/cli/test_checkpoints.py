@@ -58,6 +58,8 @@ def test_an_export_is_imported_as_the_newest_versions_and_a_damaged_one_is_refus
     damaged = stopped / "damaged.jsonl"
     damaged.write_text((stopped / "backup.jsonl").read_text().replace('"crc32c": ', '"crc32c": 1', 1))
     assert checkpoints(stopped, "import", "pipeline", "damaged.jsonl").json["error"]["code"] == "HF-954"
+    damaged.write_text("[" * 100_000)
+    assert checkpoints(stopped, "import", "pipeline", "damaged.jsonl").json["error"]["code"] == "HF-954"
 
 
 def test_a_running_pipeline_is_read_and_not_written_to(tmp_path: Path) -> None:

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.support.command_line import holdfast
+import pytest
+from tests.support.command_line import DOCUMENT, holdfast
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.mark.parametrize("directory", ["/proc/orders", "/dev/null/orders", "x" * 300])
+def test_a_directory_that_cannot_be_made_is_told_and_nothing_is_started(tmp_path: Path, directory: str) -> None:
+    (tmp_path / "pipeline.yaml").write_text(DOCUMENT.replace("directory: pipeline", f"directory: {directory}"))
+    refused = holdfast("run", directory=tmp_path)
+    assert refused.code == 1
+    assert refused.err.startswith("[HF-504] The directory ")
+    assert "cannot be made: " in refused.err
+    assert "Nothing was started" in refused.err
+    assert refused.err.count("\n") == 2
 
 
 def test_a_document_that_was_just_made_is_valid_and_all_of_it_answers(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.support.command_line import DOCUMENT, holdfast, running, wait_until
@@ -84,6 +84,26 @@ def test_sigterm_drains(tmp_path: Path) -> None:
     assert (code, said[-1]["stop"]["reason"]) == (0, "graceful")
 
 
+def test_ctrl_c_says_how_many_captured_events_are_left_for_the_next_start(tmp_path: Path) -> None:
+    with running(tmp_path) as run:
+        directory = tmp_path / "pipeline"
+        assert run.ask("pause", "pipeline").code == 0
+        wait_until(lambda: ask(directory, "status")["snapshot"]["sources"][0]["waiting"] > 100)
+        run.process.send_signal(signal.SIGINT)
+        code, said = run.end()
+    waiting = said[-1]["stop"]["unprocessed"]["orders"]
+    assert code == 0
+    assert waiting == ask_files(directory)["sources"][0]["waiting"] > 100
+    told = (directory / "log" / "holdfast.log").read_text()
+    assert f"{waiting:,} captured events of orders wait in its inbox" in told
+    assert "Nothing is left over" not in told
+
+
+def ask_files(directory: Path) -> dict[str, Any]:
+    seen: dict[str, Any] = holdfast("status", directory, "--output", "json", directory=directory).json["snapshot"]
+    return seen
+
+
 def test_a_second_sigterm_stops_a_drain_that_waits_for_a_sink(tmp_path: Path) -> None:
     with running(tmp_path, "--drain-within", 600) as run:
         directory = tmp_path / "pipeline"
@@ -128,6 +148,25 @@ def test_a_killed_pipeline_is_told_as_crashed_and_its_left_over_socket_is_replac
 
 
 @pytest.mark.req("M24")
+def test_made_up_events_are_of_now_before_and_after_a_kill_and_none_is_doubled(tmp_path: Path) -> None:
+    directory = tmp_path / "pipeline"
+    for _ in range(2):
+        with running(tmp_path) as run:
+            delivered = ask(directory, "status")["snapshot"]["outbox"]["newest"]
+            wait_until(lambda before=delivered: ask(directory, "status")["snapshot"]["outbox"]["newest"] > before + 3)  # type: ignore[misc]
+            seen = run.ask("status").json["snapshot"]
+            lags = [each["event_lag"] for each in (*seen["sources"], *seen["lanes"])]
+            assert len(lags) == 3
+            assert all(0 <= lag < 60 for lag in lags)
+            run.process.kill()
+            run.process.wait()
+    with running(tmp_path) as run:
+        run.terminate()
+        assert run.end()[0] == 0
+    numbers = table_numbers(tmp_path / "sink.db")
+    assert numbers == passed(max(numbers))
+
+
 def test_no_command_signals_a_process_that_was_given_the_id_of_the_owner(tmp_path: Path) -> None:
     with running(tmp_path, "--until", "caught-up", text=FINITE) as run:
         run.end()
@@ -151,6 +190,8 @@ def test_a_second_run_is_refused_and_told_who_owns_it(tmp_path: Path) -> None:
         assert second.code == 1
         assert second.json["error"]["code"] == "HF-801"
         assert str(run.process.pid) in second.json["error"]["what"]
+        assert "`holdfast run --takeover end`" in second.json["error"]["remedy"]
+        assert "Takeover." not in second.out
 
 
 def _lane(directory: Path, name: str) -> dict[str, int]:

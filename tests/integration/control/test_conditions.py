@@ -32,7 +32,7 @@ from holdfast.log import DeadLetterLimits
 from holdfast.sinks import Http
 from tests.support.crash.orders import prepare
 from tests.support.engine_disks import Ballast
-from tests.support.engine_pipelines import Tap, Watched, impatient, started, wait_until
+from tests.support.engine_pipelines import START, Tap, Watched, impatient, started, wait_until
 from tests.support.http_receiver import Server
 from tests.support.mounts import small_disk
 
@@ -220,17 +220,18 @@ def test_how_new_the_events_are_is_told_for_every_source_and_sink(tmp_path: Path
     world = World(tmp_path, table)
     world.whole = world.whole.write(impatient("archive", Files(tmp_path / "files"), required=False))
     with world.watched():
-        wait_until(lambda: newest(world)["table"] == order_time(EARLY), "the table has the first events")
+        wait_until(lambda: newest(world)["table"] == order_time(EARLY, START), "the table has the first events")
         table.down.set()
         world.source.open_to = 220
-        wait_until(lambda: newest(world)["archive"] == order_time(220), "the files have the rest")
-        assert newest(world) == {"orders": order_time(220), "table": order_time(EARLY), "archive": order_time(220)}
+        wait_until(lambda: newest(world)["archive"] == order_time(220, START), "the files have the rest")
+        last = order_time(220, START)
+        assert newest(world) == {"orders": last, "table": order_time(EARLY, START), "archive": last}
         text = world.metrics()
         assert 'holdfast_source_event_lag_seconds{pipeline="orders",source="orders"}' in text
         assert 'holdfast_sink_event_lag_seconds{pipeline="orders",sink="table"}' in text
         assert "event lag" in CliRunner().invoke(holdfast, ["top", str(world.root), "--times", "1"]).stdout
         table.down.clear()
-        wait_until(lambda: newest(world)["table"] == order_time(220), "the table has it too")
+        wait_until(lambda: newest(world)["table"] == order_time(220, START), "the table has it too")
 
 
 def newest(world: World) -> dict[str, datetime | None]:
@@ -239,6 +240,27 @@ def newest(world: World) -> dict[str, datetime | None]:
     at = datetime.fromisoformat(seen["at"])
     told = {each["name"]: each["event_lag"] for each in [*seen["sources"], *seen["lanes"]]}
     return {name: None if lag is None else at - timedelta(seconds=lag) for name, lag in told.items()}
+
+
+@pytest.mark.req("FLW-12")
+def test_what_waits_in_an_inbox_is_told_apart_from_what_it_keeps(tmp_path: Path) -> None:
+    world = World(tmp_path, Sqlite(tmp_path / "sink.db", table="orders"))
+
+    def source() -> dict[str, int]:
+        (only,) = world.ask()[1]["snapshot"]["sources"]
+        return {name: only[name] for name in ("waiting", "waiting_bytes", "nbytes")}
+
+    with world.watched():
+        wait_until(lambda: source()["waiting"] == 0, "everything is processed")
+        kept = source()
+        assert kept["nbytes"] > kept["waiting_bytes"] == 0
+        world.ask("pause")
+        world.source.open_to = 220
+        wait_until(lambda: source()["waiting"] == 220 - EARLY, "the rest waits")
+        assert source()["waiting_bytes"] == source()["nbytes"] - kept["nbytes"] > 0
+        world.ask("resume")
+        wait_until(lambda: source()["waiting"] == 0, "the rest is processed")
+        assert source()["waiting_bytes"] == 0
 
 
 def test_the_rows_that_a_sink_takes_can_be_looked_at_without_holding_it_up(tmp_path: Path) -> None:

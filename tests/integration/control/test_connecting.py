@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
 import socket
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import Console, Pipeline
+from holdfast.checkpoint import SqliteStore
 from holdfast.config import load
 from holdfast.control.connecting import try_connections
 from holdfast.log import Inbox
 from holdfast.testing import Script
+from tests.support.checkpoint_stores import fresh_schema, s3_remote
 from tests.support.command_line import holdfast, running, wait_until
 
 if TYPE_CHECKING:
@@ -168,3 +171,61 @@ def test_http(tmp_path: Path, servers: Servers, closed_port: int) -> None:
     assert room.look().requests == [], "nothing was sent"
     found = problems(tmp_path, sink=f'{{name: hook, type: http, url: "http://127.0.0.1:{closed_port}/rows"}}')
     assert "cannot be reached" in found["sink hook"]
+
+
+# Checkpoint stores
+
+
+STORED = DOCUMENT.replace("  sinks:", "  checkpoint: {checkpoint}\n  sinks:")
+
+
+def store_problems(directory: Path, checkpoint: str) -> dict[str, str]:
+    text = STORED.format(directory=directory, source=GENERATOR, sink=CONSOLE, checkpoint=checkpoint)
+    return {found.component: found.what for found in try_connections(load(text).plan()).unreachable}
+
+
+def away(port: int) -> str:
+    return f"host=127.0.0.1 port={port} user=me password=hush dbname=x connect_timeout=5"
+
+
+@pytest.mark.parametrize("store", ["sqlite", "file"])
+def test_a_store_of_files(tmp_path: Path, store: str) -> None:
+    assert store_problems(tmp_path, f"{{store: {store}}}") == {}
+    assert not (tmp_path / "pipeline").exists(), "a pipeline that never ran stays so"
+    (tmp_path / "pipeline").mkdir()
+    there = tmp_path / "pipeline" / ("checkpoints.db" if store == "sqlite" else "checkpoint-store.json")
+    there.write_text("something else" * 100)
+    assert "checkpoint store" in store_problems(tmp_path, f"{{store: {store}}}")
+
+
+def test_a_store_of_another_kind_than_the_one_in_use(tmp_path: Path) -> None:
+    (tmp_path / "pipeline").mkdir()
+    SqliteStore(tmp_path / "pipeline" / "checkpoints.db").close()
+    assert "keeps its checkpoints in the sqlite store" in store_problems(tmp_path, "{store: file}")["checkpoint store"]
+
+
+def test_a_store_in_postgres(tmp_path: Path, servers: Servers, closed_port: int) -> None:
+    assert store_problems(tmp_path, f'{{store: postgres, dsn: "{fresh_schema(servers)}"}}') == {}
+    found = store_problems(tmp_path, f'{{store: postgres, dsn: "{away(closed_port)}"}}')
+    assert "PostgreSQL store 'tried' failed" in found["checkpoint store"]
+    assert "hush" not in found["checkpoint store"]
+
+
+def test_a_remote_store_in_a_directory(tmp_path: Path) -> None:
+    remote = f"{{remote: {{type: file, directory: {tmp_path}/backup}}}}"
+    assert "does not exist" in store_problems(tmp_path, remote)["remote checkpoint store"]
+    (tmp_path / "backup").mkdir()
+    assert store_problems(tmp_path, remote) == {}
+
+
+def test_a_remote_store_in_postgres(tmp_path: Path, servers: Servers, closed_port: int) -> None:
+    assert store_problems(tmp_path, f'{{remote: {{type: postgres, dsn: "{fresh_schema(servers)}"}}}}') == {}
+    found = store_problems(tmp_path, f'{{remote: {{type: postgres, dsn: "{away(closed_port)}"}}}}')
+    assert "PostgreSQL store 'tried' failed" in found["remote checkpoint store"]
+
+
+def test_a_remote_store_in_a_bucket(tmp_path: Path, servers: Servers) -> None:
+    remote = s3_remote(servers.fresh_bucket())
+    assert store_problems(tmp_path, json.dumps({"remote": remote})) == {}
+    found = store_problems(tmp_path, json.dumps({"remote": {**remote, "url": "s3://no-such-bucket/orders"}}))
+    assert "no-such-bucket" in found["remote checkpoint store"]

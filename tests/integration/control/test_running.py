@@ -13,13 +13,14 @@ from holdfast import Pipeline, Upsert
 from holdfast.capture import generator
 from holdfast.checkpoint import CURSORS
 from holdfast.control import DeadLetters, Standing, stopped
-from holdfast.deliver import LaneState
-from holdfast.log import DeadLetterFilter, DeadLetterLimits, EntryState, Fate
-from holdfast.model.errors import LogMissing, PipelineBusy
+from holdfast.control.files import status_from_files
+from holdfast.deliver import LaneState, Sink, SinkBatch
+from holdfast.log import DeadLetterFilter, DeadLetterLimits, EntryState, Fate, dead
+from holdfast.model.errors import LogMissing, PipelineBusy, Transient
 from holdfast.runtime import keeper
 from holdfast.testing import LocalProcessor
 from tests.support.engine_disks import Ballast
-from tests.support.engine_pipelines import started, wait_until
+from tests.support.engine_pipelines import Watched, started, wait_until
 from tests.support.mendable import Mendable
 from tests.support.mounts import small_disk
 
@@ -50,6 +51,20 @@ def test_rows_that_the_table_refused_reach_it_later_and_the_files_see_nothing_of
         assert world.table() == [*good, *bad]
         assert world.files() == list(range(1, 301)), "none twice"
         assert (world.letters.list(), conserved(world)) == ([], True)
+
+
+def test_a_stopped_pipeline_whose_newest_batch_is_redelivered_has_nothing_waiting(tmp_path: Path) -> None:
+    world = Mendable(tmp_path, 60, refused="NEW.n = 7")
+    with running(world):
+        world.bring(60)
+        world.mend_table()
+        world.letters.reprocess(ALL)
+        wait_until(world.is_delivered, "it is delivered")
+        published = world.whole.engine.ground.outbox.last_oseq()
+        world.whole.drain()
+    seen = status_from_files(tmp_path / "pipeline").snapshot
+    assert [(source.end, source.waiting) for source in seen.sources] == [(60, 0)]
+    assert (seen.outbox.newest, [lane.lag_batches for lane in seen.lanes]) == (published, [0, 0])
 
 
 @pytest.mark.req("K10")
@@ -164,6 +179,53 @@ def test_a_running_pipeline_lets_go_what_is_too_old(tmp_path: Path, monkeypatch:
         wait_until(lambda: world.whole.status().dead_letters.kept == 0, "all are too old")
         assert world.whole.status().dead_letters.totals == {Fate.RECORDED: 8, Fate.EXPIRED: 8}
     assert world.whole.status().dead_letters.kept == 0, "also when it is over, it says so"
+
+
+def test_a_rejection_is_remembered_while_a_lane_may_bring_its_batch_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The entry is let go and its row forgotten at once, but for the lane, which has yet to deliver the rest."""
+    monkeypatch.setattr(keeper, "_SWEEP_EVERY", 0.05)
+    monkeypatch.setattr(dead, "GONE_FOR", timedelta(0))
+    sweeps = counted_sweeps(monkeypatch)
+    sinks: list[Watched] = []
+
+    def wrap(sink: Sink) -> Watched:
+        sinks.append(Watched(sink, before=fail_without_the_rejected_row))
+        return sinks[0]
+
+    limits = DeadLetterLimits(max_age=timedelta(milliseconds=1))
+    world = Mendable(tmp_path, 30, refused="NEW.n = 7", limits=limits, wrap=wrap)
+    with running(world):
+        world.source.open_to = 30
+        wait_until(lambda: world.whole.status().dead_letters.totals.get(Fate.EXPIRED) == 1, "the entry is let go")
+        swept = len(sweeps)
+        wait_until(lambda: len(sweeps) > swept + 2, "what is gone was swept since")
+    sinks[0].before = lambda _: None
+    world.mend_table()
+    with running(world):
+        wait_until(world.is_delivered, "the rest is delivered")
+        assert world.table() == [n for n in range(1, 31) if n != 7], "a rejection is a decision"
+        assert world.whole.status().dead_letters.totals == {Fate.RECORDED: 1, Fate.EXPIRED: 1}
+        assert conserved(world)
+
+
+def fail_without_the_rejected_row(batch: SinkBatch) -> None:
+    if 7 not in batch.rows["n"].to_pylist():
+        raise Transient("The table is away.", remedy="Wait.")
+
+
+def counted_sweeps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What every sweep of dead letters is told."""
+    told: list[int] = []
+    sweep = dead.DeadLetterLog.sweep
+
+    def counted(self: dead.DeadLetterLog, *, released: int) -> int:
+        told.append(released)
+        return sweep(self, released=released)
+
+    monkeypatch.setattr(dead.DeadLetterLog, "sweep", counted)
+    return told
 
 
 @pytest.mark.req("X15", "D10")

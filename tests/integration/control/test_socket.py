@@ -51,6 +51,14 @@ def raw(directory: Path, line: bytes) -> dict[str, object]:
             return answer
 
 
+def test_a_request_that_fails_unforeseen_leaves_its_stack_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with served(tmp_path), pytest.raises(ControlUnavailable, match=r"log/holdfast\.log"):
+        ask(tmp_path, "break")
+    assert "ZeroDivisionError: by zero" in caplog.text
+
+
 def test_a_question_is_answered_and_an_error_keeps_its_kind(tmp_path: Path) -> None:
     with served(tmp_path):
         assert ask(tmp_path, "hello", name="x") == {"what": "hello", "name": "x"}
@@ -117,3 +125,11 @@ def test_a_version_that_is_not_ours_is_told_as_that(tmp_path: Path) -> None:
         error = raw(tmp_path, b'{"version": 9}\n')["error"]
     assert isinstance(error, dict)
     assert isinstance(raised(error), ControlMismatch)
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"version": ' + b"9" * 5_000 + b"}", b"\xff", b"{"])
+def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(line: bytes, tmp_path: Path) -> None:
+    with served(tmp_path):
+        answer = raw(tmp_path, line + b"\n")
+        assert answer["error"]["code"] == ControlMismatch.code  # type: ignore[index]
+        assert ask(tmp_path, "hello") == {"what": "hello"}

@@ -38,6 +38,7 @@ STEPS = [
     Step.CURSOR_WRITTEN,
     Step.OUTBOX_TRIM,
     Step.OUTBOX_TRIMMED,
+    Step.OUTBOX_REMOVED,
 ]
 
 

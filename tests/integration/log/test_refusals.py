@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.log import DeadLetterLog, Inbox, InboxReader, Outbox
-from holdfast.model.errors import ForeignLog, LogClosed, LogError, LogFenced, LogFull, LogReadOnly
+from holdfast.model.errors import ForeignLog, LogClosed, LogDamaged, LogError, LogFenced, LogFull, LogReadOnly
 from holdfast.model.positions import Seq
 from holdfast.model.steps import Step
 from tests.support.log_events import events, ids, read_ids, segment_files
@@ -150,6 +151,32 @@ def test_the_inbox_of_another_source_is_refused(tmp_path: Path) -> None:
     opened(tmp_path).close()
     with pytest.raises(ForeignLog, match="customers"):
         Inbox.open(tmp_path, name="customers", epoch=2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE state SET trimmed = 'x'",
+        "UPDATE state SET end_seq = -1",
+        "UPDATE state SET trimmed = 99",
+        "DELETE FROM state",
+        "UPDATE chunks SET last_seq = 'x'",
+        "UPDATE chunks SET first_seq = 3, last_seq = 2",
+        "UPDATE chunks SET length = -1",
+        "UPDATE chunks SET offset = 'x'",
+        "UPDATE chunks SET file = x'00'",
+        "UPDATE chunks SET tx_ends = x'010203'",
+        "UPDATE chunks SET tx_ends = 7",
+    ],
+)
+def test_values_in_the_index_that_cannot_have_been_written_are_damage(tmp_path: Path, change: str) -> None:
+    """SQLite keeps no checksums: a flipped bit can turn a number into a text."""
+    with Inbox.open(tmp_path, name="orders", epoch=1) as inbox:
+        inbox.append(events(3), position=Seq(3))
+    with closing(sqlite3.connect(tmp_path / "index.db")) as db, db:
+        db.execute(change)
+    with InboxReader.open(tmp_path) as reader, pytest.raises(LogDamaged, match=r"index\.db"):
+        list(reader.read(0, 3))
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import pytest
 from tests.support.burst_sky import PEAK, Crowd, Radars
 from tests.support.made_up_objects import EPOCH
 from tests.support.pages import ROOT
+from tests.support.priority_rule import PriorityRule
 
 from holdfast.flow import Bottleneck, EdgePlan, Priority, Sampler
 from holdfast.log import Inbox, InboxReader, Limits
@@ -31,7 +32,7 @@ from meridian.fusion.spark import Fused, heard_in, observations_in, seen_in
 from meridian.fusion.state import Fusion, News, Seen
 from meridian.fusion.watermarks import Heard
 from meridian.fusion.windows import SECOND
-from meridian.sensors import Classifier, ObservationColumns, Row, SourceKind, columns_of, events_of, heartbeat
+from meridian.sensors import ObservationColumns, Row, SourceKind, columns_of, events_of, heartbeat
 from meridian.sensors.branch import BRANCH, CorrelatorBranch, left_out_at
 from meridian.sensors.columns import joined
 from meridian.sensors.recollection import Recollection
@@ -138,6 +139,8 @@ class Played:
         self.held: list[Held] = []
         self.counted: list[Counted] = []
         self.watched: set[str] = set()
+        self.watching: list[tuple[int, int, frozenset[str]]] = []
+        """Who was watched when the events between two numbers of the log were captured."""
         self.always_watched: set[str] = set()
         """From the beginning of the burst to the end."""
         self.named: Bottleneck | None = None
@@ -167,8 +170,9 @@ class Played:
         self.fuse(quiet=over)
 
     def see(self, second: int) -> None:
-        seen = self.radars.seen(second, is_burst=is_burst(second))
+        start, seen = self.log.end(), self.radars.seen(second, is_burst=is_burst(second))
         self.log.push(events_of(joined([seen, self.beat(EPOCH + second * SECOND)]), LOG)).result()
+        self.watching.append((start, self.log.end(), frozenset(self.watched)))
 
     def beat(self, through: int) -> ObservationColumns:
         return heartbeat(SourceKind.RADAR, "radar-1", through_ns=through, now_ns=through)
@@ -275,14 +279,14 @@ def test_nothing_of_high_priority_is_left_out(burst: Played) -> None:
         came = np.concatenate([batch["position"].cast(pa.int64()).to_numpy() for batch in reader.read(0)])
     is_there = np.zeros(burst.log.end() + 1, bool)
     is_there[came] = True
-    classifier = Classifier(watched=burst.always_watched)
+    rule = PriorityRule()
     with InboxReader.open(burst.place / LOG) as reader:
-        for batch in reader.read(0):
-            columns = columns_of(batch)
-            must_come = columns.records["row"] == Row.HEARTBEAT
-            must_come[~must_come] = classifier.is_high(columns.where(~must_come))
-            assert is_there[batch["seq"].to_numpy()[must_come]].all()
-    assert classifier.decisions[Priority.HIGH] > 10_000
+        for start, end, watched in burst.watching:
+            for batch in reader.read(start, end):
+                must_come = np.array(rule.is_high(columns_of(batch), watched))
+                assert is_there[batch["seq"].to_numpy()[must_come]].all()
+    assert rule.high > 10_000
+    assert len({watched for _, _, watched in burst.watching}) > 3, "what is watched changes"
 
 
 @pytest.mark.req("FLW-10", "PRI-04")

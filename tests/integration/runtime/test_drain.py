@@ -15,7 +15,7 @@ from tests.support.engine_world import EVENTS, World
 from holdfast import Budget, State
 from holdfast.capture import CaptureState
 from holdfast.deliver import DeliveryPhase, LaneState
-from holdfast.ledger import StopReason
+from holdfast.ledger import StopReason, StopRecord
 from holdfast.model.errors import CursorMoved, PipelineFailed
 from holdfast.model.steps import Step
 from holdfast.testing import LocalProcessor
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from holdfast.deliver import SinkBatch
-    from holdfast.ledger import StopRecord
 
 
 @pytest.fixture
@@ -102,6 +101,27 @@ def test_a_drain_of_healthy_sinks_leaves_nothing_in_doubt_and_the_next_start_goe
     with started(world.whole):
         finish(world.whole)
     world.check_exact()
+
+
+@pytest.mark.parametrize("manner", ["drained", "stopped"])
+def test_what_waits_in_the_inboxes_is_counted_and_processed_after_the_next_start(world: World, manner: str) -> None:
+    with started(world.whole):
+        world.bring(165, "table", "archive")
+        world.whole.pause()
+        (reader,) = world.whole.engine.ground.readers.values()
+        wait_until(reader.admission_paused, "Spark is given nothing more")
+        world.source.open_to = EVENTS
+        wait_until(lambda: world.whole.engine.ground.inboxes["orders"].end() == EVENTS, "all events are captured")
+        world.whole.drain() if manner == "drained" else world.whole.stop()
+    record = world.whole.engine.stop_record
+    assert record is not None
+    assert record.unprocessed == {"orders": EVENTS - 165}
+    assert stored_cursors(world.directory)[-1].stop == record
+    with started(world.whole):
+        world.whole.resume()
+        finish(world.whole)
+    world.check_exact()
+    assert world.whole.engine.stop_record == StopRecord(StopReason.GRACEFUL)
 
 
 class Diary:

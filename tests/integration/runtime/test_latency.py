@@ -27,7 +27,7 @@ def latency(whole: Pipeline, sink: str) -> Latency:
 
 @pytest.mark.req("X24", "D15")
 def test_the_only_event_is_committed_when_its_wait_is_over_and_one_batch_later(tmp_path: Path, note: Note) -> None:
-    max_wait = 0.3
+    max_wait = 3.0
     whole = (
         Pipeline("orders", directory=tmp_path / "pipeline")
         .read(Script([{"n": 1}]))
@@ -38,7 +38,7 @@ def test_the_only_event_is_committed_when_its_wait_is_over_and_one_batch_later(t
         finish(whole)
     found = latency(whole, "table")
     assert found.batches == 1
-    assert max_wait <= found.longest
+    assert max_wait <= found.longest < 2 * max_wait, "it waits once, and one batch is much quicker than that"
     note(f"the only event is in the sink {found.longest:.3f} s after its capture, of which it may wait {max_wait} s")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.model.errors import PipelineBusy
-from holdfast.runtime.owner import Holder, Ownership, Takeover
+from holdfast.runtime.owner import LOCK, Holder, Ownership, Takeover, recorded
 from holdfast.runtime.processes import ProcessId, kill_all
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.req("D3")
 def test_a_second_process_is_refused_and_told_who_owns_it(holder: subprocess.Popen[str], tmp_path: Path) -> None:
-    with pytest.raises(PipelineBusy, match=f"Process {holder.pid} owns"):
+    with pytest.raises(PipelineBusy, match=f"Process {holder.pid} runs"):
         Ownership.take(tmp_path)
 
 
@@ -141,3 +141,21 @@ def test_what_works_for_other_pipelines_of_a_process_that_lives_is_left_alone(
     _, helper = with_helper("given up")
     Ownership.take(tmp_path, takeover=Takeover.END).release()
     assert helper.lives
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 3_000,
+        b'{"pid": 1e999, "started": "1"}',
+        b'{"pid": ' + b"9" * 5_000 + b', "started": "1"}',
+        b'{"pid": 1, "started": "1", "helpers": 7}',
+        b"\xff",
+        b"[]",
+    ],
+)
+def test_a_lock_file_that_cannot_be_read_names_nobody_and_is_taken(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / LOCK).write_bytes(content)
+    assert recorded(tmp_path / LOCK) is None
+    Ownership.take(tmp_path).release()
+    assert recorded(tmp_path / LOCK) == Holder.this_process()

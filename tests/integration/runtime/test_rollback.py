@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.crash.orders import orders
+from tests.support.engine_pipelines import Piecemeal, finish, wait_until
 from tests.support.local_pipelines import running
 from tests.support.rollbacks import EVENTS, PASSED, held, pipeline, prepare, run
 
-from holdfast import Accept, BatchLimits, Until
+from holdfast import Accept, BatchLimits, Quotas, Until
 from holdfast.checkpoint import CURSORS, SqliteStore
+from holdfast.control.files import set_pause
 from holdfast.deliver import GoingBack
+from holdfast.log import InboxReader, Keep, inbox_control
+from holdfast.log.values import Retained
+from holdfast.model.clock import utc_now
 from holdfast.model.errors import LifecycleRefused, LogError, PipelineBusy, RollbackRefused
+from holdfast.runtime.records import Pause
 from holdfast.runtime.rollback.points import PointsKept
 from holdfast.runtime.rollback.records import Outcome
 
@@ -190,6 +196,35 @@ def test_a_rollback_that_cannot_be_made_ready_changes_nothing(tmp_path: Path, wh
     (tmp_path / "pipeline" / "spark" / "2").unlink()
     run(whole)
     assert held(tmp_path) == dict.fromkeys(EFFECTS, PASSED)
+
+
+def test_the_inbox_holds_what_a_pipeline_that_went_back_reads_again(tmp_path: Path) -> None:
+    """Room is short, so the inbox forgets everything that Spark is said to be done with, before Spark reads on."""
+    prepare(tmp_path)
+    directory = tmp_path / "pipeline"
+    kept = pipeline(tmp_path, chunk=11, kind=Piecemeal).keep(Keep(age=timedelta(days=1)))
+    run(kept)
+    run(kept.quotas(Quotas(inbox=retained(directory).nbytes)))
+    first, done = retained(directory).first_seq, retained(directory).held_by["spark"]
+    targets = [target for target in kept.rollbacks().targets() if target.batch is not None]
+    target = targets[len(targets) // 2]
+    assert target.batch is not None
+    assert 1 < first < sum(target.batch.ends.values()) < done == EVENTS, "there is something to hold, and to forget"
+    kept.rollbacks().go_back(str(target.oseq), by="somebody")
+    set_pause(directory, Pause(utc_now()))
+    whole = pipeline(tmp_path, chunk=11, kind=Piecemeal).quotas(Quotas(inbox=1))
+    with running(whole):
+        wait_until(lambda: retained(directory).first_seq > first, "the inbox has forgotten what it may")
+        whole.resume()
+        finish(whole)
+    found = held(tmp_path)
+    assert found["archive"] == found["tagged"] == found["latest"] == PASSED
+
+
+def retained(directory: Path) -> Retained:
+    """What the inbox of the orders still has, and who holds it."""
+    with InboxReader.open(directory / "inbox" / "orders") as reader, reader._index.reading() as db:
+        return inbox_control.retained(db)
 
 
 class TestPoints:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.command_line import holdfast
 from tests.support.crash.reconcile import file_numbers, table_numbers
-from tests.support.descendants import Descendant, descendants_of
+from tests.support.descendants import Descendant, descendants_of, is_worker, is_worker_server
 from tests.support.engine_pipelines import wait_until
 from tests.support.spark_pipelines import passed, stateless, totals, totals_in
 from tests.support.spark_pipelines import stateful as counting
@@ -45,19 +45,10 @@ def kill(which: Callable[[Descendant], bool]) -> None:
         os.kill(each.pid, signal.SIGKILL)
 
 
-def is_forked(each: Descendant) -> bool:
-    """A Python worker of Spark, which was forked; its command line is that of the process it was forked from."""
-    return "holdfast.runtime.workers.nursery" in each.command and not is_nursery(each)
-
-
-def is_nursery(each: Descendant) -> bool:
-    return "holdfast.runtime.workers.nursery" in each.command and os.getsid(each.pid) == each.pid
-
-
 KILLS: dict[str, Callable[[], None]] = {
     "the JVM": kill_jvm,
-    "the Python workers": lambda: kill(is_forked),
-    "the process that forks workers": lambda: kill(is_nursery),
+    "the Python workers": lambda: kill(is_worker),
+    "the process that forks workers": lambda: kill(is_worker_server),
     "all of them": lambda: kill(lambda _: True),
 }
 

@@ -165,6 +165,19 @@ def replay_published_again() -> None:
     put(outbox_index, "insert", number_anew)
 
 
+def parts_removed_before_they_are_forgotten() -> None:
+    """The parts of a delivered batch are removed while the index still names them."""
+    forget = outbox.Outbox._forget
+
+    def remove_then_forget(self: outbox.Outbox, after: int, through: int) -> list[str]:
+        with self._index.reading() as db:
+            names = outbox_index.named_parts(db, after, through)
+        self._remove(list(names))
+        return forget(self, after, through)
+
+    put(outbox.Outbox, "_forget", remove_then_forget)
+
+
 # Rows that the steps cannot take
 
 
@@ -327,6 +340,7 @@ BUGS = [
     Bug(plan_unsynced, Step.OUTBOX_PUBLISHED, When.FIRST, Loss.POWER, "checkpoint is gone"),
     Bug(finish_unsynced, Step.INBOX_TRIMMED, When.FIRST, Loss.POWER, "its inbox holds"),
     Bug(replay_published_again, Step.SPARK_FINISH, When.SECOND, Loss.PROCESS, "sqlite: .* doubled"),
+    Bug(parts_removed_before_they_are_forgotten, Step.OUTBOX_REMOVED, When.FIRST, Loss.PROCESS, "HF-505"),
     Bug(failed_rows_after_the_batch, Step.DEAD_LETTER_WRITE, When.FIRST, Loss.PROCESS, "files: .* missing, first .50"),
     Bug(skipped_before_the_dead_letter, Step.INBOX_SKIPPED, When.FIRST, Loss.PROCESS, "files: .* missing, first .250"),
     Bug(step_entries_by_chance, Step.INBOX_SKIP, When.FIRST, Loss.PROCESS, "files: .* doubled, first .250"),

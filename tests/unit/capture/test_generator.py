@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pyarrow as pa
@@ -10,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.capture.generator import Generator, Pace, order
+from holdfast.capture.generator import Generator, Pace, order, order_time
 from holdfast.model.envelope import CAPTURED
 from holdfast.model.errors import InvalidSource
 from holdfast.model.positions import Seq
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def all_of(generator: Generator, after: Seq | None = None) -> pa.Table:
@@ -58,10 +61,32 @@ def test_transactions_have_the_sizes_asked_for_however_the_reads_cut_them(
 
 
 @pytest.mark.req("X1")
-def test_a_second_reading_gives_the_same_events_but_for_the_time_of_capture() -> None:
-    first = all_of(Generator(events=100, transactions=(3, 4)))
-    again = all_of(Generator(events=100, transactions=(3, 4), chunk=7), after=Seq(49))
-    assert again.drop(["capture_time"]).equals(first.slice(49).drop(["capture_time"]).combine_chunks())
+@pytest.mark.parametrize(("start", "differing"), [(NOON, ["capture_time"]), (None, ["capture_time", "event_time"])])
+def test_a_second_reading_gives_the_same_events_but_for_the_time_of_reading(
+    start: datetime | None, differing: list[str]
+) -> None:
+    first = all_of(Generator(events=100, transactions=(3, 4), start=start))
+    again = all_of(Generator(events=100, transactions=(3, 4), chunk=7, start=start), after=Seq(49))
+    assert again.drop(differing).equals(first.slice(49).drop(differing).combine_chunks())
+
+
+def test_an_order_happens_when_it_is_read() -> None:
+    now = [NOON]
+    generator = Generator(events=4, chunk=2, now=lambda: now[0])
+    times = []
+    generator.open(None)
+    while not generator.finished:
+        captured = generator.read(0)
+        assert captured is not None
+        times.append(captured.events["event_time"].to_pylist())
+        now[0] += timedelta(minutes=1)
+    assert times == [[NOON, NOON], [NOON + timedelta(minutes=1)] * 2]
+
+
+def test_with_a_start_order_n_happens_n_milliseconds_later() -> None:
+    times = all_of(Generator(events=2500, start=NOON))["event_time"].to_pylist()
+    assert (times[0], times[-1]) == (NOON + timedelta(milliseconds=1), NOON + timedelta(milliseconds=2500))
+    assert times[6] == order_time(7, NOON)
 
 
 def test_a_pace_is_kept_and_a_burst_comes_on_top() -> None:

@@ -16,6 +16,7 @@ from holdfast.checkpoint.commitlog.document import (
     encode,
     encode_marker,
 )
+from holdfast.checkpoint.commitlog.legacy import read_legacy
 from holdfast.checkpoint.commitlog.model import Chain, Document, Doubt, Record, Reign
 from holdfast.checkpoint.contract import Origin, Version
 from holdfast.checkpoint.envelope import Encoding
@@ -92,6 +93,18 @@ def test_damage_in_a_payload_leaves_the_description_whole() -> None:
     assert (read.chains, read.payloads) == (small_document().chains, {})
 
 
+def test_a_payload_line_nested_too_deeply_is_damage_like_any_other() -> None:
+    data = encode(small_document())
+    read = decode(data[: data.index(b"\n") + 1] + b"[" * 100_000, number=9, where="here")
+    assert (read.chains, read.payloads) == (small_document().chains, {})
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b'{"a": ' + b"9" * 5_000 + b"}"])
+def test_checkpoints_of_format_0_that_cannot_be_read_are_damaged(content: bytes) -> None:
+    with pytest.raises(CheckpointDamaged, match="format 0 in here"):
+        read_legacy(content, where="here")
+
+
 def test_a_document_under_another_name_is_damaged() -> None:
     with pytest.raises(CheckpointDamaged, match="commit 9"):
         decode(encode(small_document()), number=8, where="here")
@@ -107,7 +120,7 @@ def test_a_newer_format_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> N
         check_marker(marker, where="here")
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"kind":"something else","format":1}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"[" * 100_000, b'{"kind":"something else","format":1}'])
 def test_a_marker_that_is_not_ours_is_foreign(content: bytes) -> None:
     with pytest.raises(ForeignFile, match="here"):
         check_marker(content, where="here")

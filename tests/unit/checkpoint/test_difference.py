@@ -35,3 +35,8 @@ def test_a_store_compares_its_versions() -> None:
         first = store.put_raw("k", b'{"n": 1}', epoch=epoch)
         second = store.put_raw("k", b'{"n": 2}', epoch=epoch)
         assert store.diff("k", first, second) == (Change("n", 1, 2),)
+
+
+def test_a_payload_nested_too_deeply_is_compared_by_its_size() -> None:
+    (change,) = difference(b"[" * 100_000, b"{}")
+    assert (change.before, change.after) == ("100000 bytes", "2 bytes")

@@ -237,7 +237,7 @@ def test_a_way_to_parse_that_means_nothing_is_told(block: object, what: str) -> 
 def test_no_standard_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
     (problem,) = find_problems(text_of(with_value(FULL, ("spec", "source"), STDIN)))
-    assert "This process has no standard input" in problem.what
+    assert problem.what == "Source 'pipe' reads standard input, and standard input is closed."
 
 
 def test_what_a_source_refuses_is_told_with_its_place() -> None:

@@ -114,3 +114,16 @@ def test_a_file_that_is_too_large_is_not_parsed(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: str) -> None:
     with pytest.raises(DocumentUnreadable, match="cannot be read"):
         load(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('a: 1\nb: "\\UFFFFFFFF"\n', 2),
+        (f"%YAML 1.{'9' * 5_000}\n---\na: 1\n", 1),
+    ],
+)
+def test_a_number_that_pyyaml_cannot_convert_is_a_problem_with_its_line(text: str, line: int) -> None:
+    (problem,) = parse(text, "a.yaml", {}).problems
+    assert (problem.place.file, problem.place.line) == ("a.yaml", line)
+    assert "an escape names no character, or the version of YAML is no number" in problem.what

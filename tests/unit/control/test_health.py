@@ -90,6 +90,7 @@ def test_dead_letters_that_come_ten_times_as_fast_as_before_raise_an_alarm() -> 
     assert Alarm.DEAD_LETTER_RATE not in alarms(*over)
 
 
+@pytest.mark.req("FLW-12")
 def test_an_inbox_full_of_what_was_processed_is_near_no_quota() -> None:
     """It is kept for as long as nobody needs the room, and says nothing about whether processing keeps up."""
     assert alarms(at(0, sources=source(nbytes=990))) == set()
@@ -101,6 +102,7 @@ def test_a_single_dead_letter_is_no_surge() -> None:
     assert alarms(*(at(second, dead_letters=dead(int(second == 20))) for second in range(21))) == set()
 
 
+@pytest.mark.req("FLW-12")
 def test_no_batch_while_events_wait_is_a_stall_unless_it_is_paused_or_full() -> None:
     waiting = source(waiting=7, age=40.0)
     assert Alarm.PROCESSING_STALLED in alarms(at(0, sources=waiting), at(31, sources=waiting))

@@ -46,9 +46,14 @@ def test_the_recommended_buffer_is_what_piles_up_in_the_burst(profile: BurstProf
 
 
 @pytest.mark.req("FLW-05")
-@given(*[st.floats(0, 1e6)] * 3, st.floats(0.1, 10))
-def test_the_recommended_buffer_is_never_negative(peak: float, seconds: float, rate: float, safety: float) -> None:
-    assert BurstProfile(peak, seconds, rate, safety).recommended_buffer >= 0
+@given(st.integers(0, 10_000), st.integers(0, 90), st.integers(0, 10_000), st.sampled_from([0.5, 1.0, 2.0, 3.25]))
+def test_the_recommended_buffer_holds_what_piles_up_second_by_second_and_no_item_more(
+    peak: int, seconds: int, rate: int, safety: float
+) -> None:
+    piled_up = 0
+    for _ in range(seconds):
+        piled_up = max(0, piled_up + peak - rate)
+    assert piled_up * safety <= BurstProfile(peak, seconds, rate, safety).recommended_buffer < piled_up * safety + 1
 
 
 def test_an_edge_for_a_burst_holds_it_and_is_never_smaller_than_usual() -> None:

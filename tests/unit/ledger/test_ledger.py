@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from holdfast.ledger.cursors import Cursors, CursorsCodec, StopReason, StopRecord
@@ -10,6 +12,7 @@ from holdfast.ledger.lane import LaneSpec, Start
 from holdfast.ledger.ledger import Ledger, Phase
 from holdfast.ledger.policy import All, Quorum
 from holdfast.ledger.resume import Batch, Resume, Route
+from holdfast.ledger.tickets import Sending
 from holdfast.model.errors import (
     BatchNotNew,
     CursorAhead,
@@ -22,6 +25,7 @@ from holdfast.model.errors import (
     PhaseRefused,
     PositionWentBack,
     RollbackRefused,
+    TicketUsed,
     UnknownFormat,
     UnknownSource,
 )
@@ -186,6 +190,83 @@ def test_a_forced_stop_lists_what_it_abandoned_and_is_final() -> None:
         with pytest.raises(HoldfastError):
             late()
     assert ledger.lanes["a"].delivered == 0
+
+
+Change = Callable[[Ledger], object]
+CHANGES: dict[str, Change] = {
+    "create": lambda ledger: ledger.create(9, {"s": Seq(90)}),
+    "retry": lambda ledger: ledger.retry("a", 2),
+    "add_lane": lambda ledger: ledger.add_lane(LaneSpec("c")),
+    "remove_lane": lambda ledger: ledger.remove_lane("b"),
+    "detach_lane": lambda ledger: ledger.detach_lane("b"),
+    "attach_lane": lambda ledger: ledger.attach_lane(LaneSpec("detached")),
+    "change_policy": lambda ledger: ledger.change_policy(All()),
+    "drain": lambda ledger: ledger.drain(),
+    "stop": lambda ledger: ledger.stop(),
+    "force_stop": lambda ledger: ledger.force_stop(),
+    "roll_back_lane": lambda ledger: ledger.roll_back_lane("a", 0),
+    "roll_back": lambda ledger: ledger.roll_back(0, {}),
+}
+LANES = [LaneSpec(name, max_inflight=8, required=name == "a") for name in ("a", "b", "detached")]
+
+
+def sent(ledger: Ledger) -> Sending:
+    ticket = ledger.next("a")
+    assert ticket is not None
+    return ticket.send()
+
+
+def started_ledger() -> Ledger:
+    """Three batches, of which lane `a` has delivered the first; one lane is detached."""
+    ledger = ledger_with(3, *LANES)
+    ledger.detach_lane("detached")
+    sent(ledger).ack()
+    return ledger
+
+
+@pytest.mark.req("M10")
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("ends", ["drained", "forced"])
+def test_no_operation_changes_a_ledger_that_has_stopped(ends: str, change: str) -> None:
+    ledger = started_ledger()
+    if ends == "drained":
+        ledger.drain()
+        ledger.stop()
+    else:
+        sent(ledger).hold()
+        ledger.force_stop()
+    before = ledger.cursors()
+    with pytest.raises(PhaseRefused):
+        CHANGES[change](ledger)
+    assert (ledger.phase, ledger.cursors(), ledger.next("a")) == (Phase.STOPPED, before, None)
+
+
+@pytest.mark.req("M10")
+def test_no_answer_changes_a_ledger_that_has_stopped() -> None:
+    ledger = started_ledger()
+    waiting = sent(ledger).reject()
+    answers = [answer for ticket in [sent(ledger)] for answer in (ticket.ack, ticket.fail, ticket.hold, ticket.reject)]
+    ledger.force_stop()
+    before = ledger.cursors()
+    for answer in (*answers, waiting.dead_lettered):
+        with pytest.raises(HoldfastError):
+            answer()
+    assert (ledger.phase, ledger.cursors()) == (Phase.STOPPED, before)
+
+
+@pytest.mark.req("M10")
+@pytest.mark.parametrize("ends", ["acknowledged", "dead-lettered"])
+def test_a_batch_that_was_resolved_is_never_sent_again(ends: str) -> None:
+    ledger = ledger_with(1)
+    ticket = sent(ledger)
+    if ends == "acknowledged":
+        ticket.ack()
+    else:
+        ticket.reject().dead_lettered()
+    assert ledger.next("a") is None
+    with pytest.raises(TicketUsed):
+        ledger.retry("a", 1)
+    assert ledger.lanes["a"].delivered == 1
 
 
 def outbox(*numbers: int) -> tuple[Batch, ...]:

@@ -62,6 +62,7 @@ def test_an_answered_ticket_is_not_reported_when_it_goes() -> None:
     assert not [decision for decision in ledger.decisions() if isinstance(decision, Vanished)]
 
 
+@pytest.mark.req("M10")
 @pytest.mark.parametrize("answer", ["ack", "fail", "hold", "reject"])
 def test_a_used_ticket_raises(answer: str) -> None:
     ledger = ledger_with(1)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.support.log_events import events
 
 from holdfast.log import cutting
-from holdfast.log.cutting import check_shape, check_values, cut
+from holdfast.log.cutting import check_shape, check_values, cut, position_of_text
 from holdfast.model.envelope import CAPTURED
-from holdfast.model.errors import InvalidAppend
+from holdfast.model.errors import InvalidAppend, InvalidPosition
 from holdfast.model.positions import FilePosition, FilesPosition, Fingerprint, Lsn, Seq
 
 
@@ -115,3 +115,9 @@ def test_an_event_without_what_every_event_has_is_refused() -> None:
     columns = [*batch.columns[:place], pa.array(["c", None]), *batch.columns[place + 1 :]]
     with pytest.raises(InvalidAppend, match="op"):
         check_values(pa.RecordBatch.from_arrays(columns, schema=batch.schema))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "9" * 5_000, "null", "{}", '{"type": "lsn"}'])
+def test_a_stored_position_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(InvalidPosition):
+        position_of_text(text)

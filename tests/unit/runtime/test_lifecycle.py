@@ -27,6 +27,7 @@ DRAWN = {
 }
 
 
+@pytest.mark.req("M10")
 @pytest.mark.parametrize("before", State)
 @pytest.mark.parametrize("after", State)
 def test_only_what_is_drawn_may_follow(before: State, after: State) -> None:
@@ -38,7 +39,7 @@ def test_only_what_is_drawn_may_follow(before: State, after: State) -> None:
             life.to(after)
 
 
-@pytest.mark.req("M17")
+@pytest.mark.req("M10", "M17")
 @pytest.mark.parametrize("over", [State.STOPPED, State.FAILED, State.DIVERGED, State.FENCED])
 def test_an_end_stays_whatever_fails_afterwards(over: State) -> None:
     first = Life(over, ValueError("first"))

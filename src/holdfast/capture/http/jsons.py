@@ -34,18 +34,16 @@ def lines(body: bytes) -> list[bytes]:
     text = _text(body)
     found: list[bytes] = []
     start = 0
-    while start < len(text):
-        stop = text.find("\n", start)
+    while (at := _skip(text, start)) < len(text):  # over all blank lines at once: one by one is quadratic
+        stop = text.find("\n", at)
         stop = len(text) if stop < 0 else stop
-        at = _skip(text, start)
-        if at < stop:
-            end = _end_of_value(text, at)
-            if end > stop:
-                _refuse("the value does not end on its line", text, stop)
-            if (after := _skip(text, end)) < stop:
-                _refuse("something follows the value", text, after)
-            found.append(text[at:end].encode())
-            _check_count(found)
+        end = _end_of_value(text, at)
+        if end > stop:
+            _refuse("the value does not end on its line", text, stop)
+        if (after := _skip(text, end)) < stop:
+            _refuse("something follows the value", text, after)
+        found.append(text[at:end].encode())
+        _check_count(found)
         start = stop + 1
     return found
 

@@ -72,7 +72,7 @@ def _of_protobuf(body: bytes) -> ExportLogsServiceRequest:
 def _of_json(body: bytes) -> ExportLogsServiceRequest:
     request = ExportLogsServiceRequest()
     try:
-        ParseDict(json.loads(body.decode(), object_hook=_with_base64_ids), request, ignore_unknown_fields=True)
+        ParseDict(json.loads(body.decode(), object_pairs_hook=_with_base64_ids), request, ignore_unknown_fields=True)
     except (ValueError, ParseError, RecursionError, AttributeError, TypeError) as error:
         raise _invalid("JSON", error) from error
     return request
@@ -127,7 +127,11 @@ def _text(message: Message) -> str:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
-def _with_base64_ids(fields: dict[str, Any]) -> dict[str, Any]:
+def _with_base64_ids(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)[:60]!r} comes twice in one object")
     for name in _IDS & fields.keys():
         fields[name] = b64encode(bytes.fromhex(fields[name])).decode()
     return fields

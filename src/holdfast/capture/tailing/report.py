@@ -71,6 +71,10 @@ class Report:
             log.warning("unreadable source=%s file=%s: %s", self.source, path, why)
         self.problems[path] = why
 
+    def has_problem(self, path: str) -> bool:
+        """Whether a file cannot be read."""
+        return path in self.problems
+
     def mended(self, path: str) -> None:
         """A file can be read again."""
         self.problems.pop(path, None)

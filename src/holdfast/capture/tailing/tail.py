@@ -51,6 +51,14 @@ class Tail:
         self.absent_since: float | None = now
         """From when on it was not known where its content is."""
         self.trouble = Trouble()
+        self.is_placed = False
+        """Whether it is known which older files of its log are to be read first."""
+        self.waits_for: Tail | None = None
+        """The nearest older file of its log that is read first."""
+        self.waits_until: int | None = None
+        """Up to which byte that one is read first; None for its end."""
+        self._is_suspended = False
+        """Whether it was closed before its end was known, as happens to a compressed file."""
         self.active = now
         self._at = at
         self._window = max(window, at.fingerprint.length)
@@ -109,8 +117,9 @@ class Tail:
         self.was_found = True
         if found.is_wanted:
             self.missing_since = None
+        if is_news:
+            self._look_at_head(now)
         if is_news and self.content is not None:
-            self._head = self.content.head(self._window)
             self.size = max(self.size, self.content.size or 0)
             self.look(now)
             if self.content.ends_at(self.offset):
@@ -118,6 +127,7 @@ class Tail:
 
     def hold(self, content: Content) -> None:
         """Read from there from now on."""
+        self._is_suspended = False
         if self.content is not content:
             self.release()
             self._looked = -1
@@ -129,9 +139,15 @@ class Tail:
             self.content.close()
         self.content = None
 
+    def suspend(self) -> None:
+        """Close the file because too many are open; what it has more is read when there is room for it again."""
+        self._is_suspended = self.content is not None and self.content.size is None
+        self.release()
+
     def lose(self, now: float) -> None:
         """What is under its name is another file now: its own content is elsewhere, or nowhere."""
         self.release()
+        self._is_suspended = False
         self.inode, self.seen = 0, None
         self.missing_since = now if self.missing_since is None else self.missing_since
 
@@ -141,10 +157,45 @@ class Tail:
         self.release()
         self.seen = None
 
-    def refresh(self) -> None:
-        """Look again at what a short file begins with."""
-        if self.content is not None and len(self._head) < self._window:
-            self._head = self.content.head(self._window)
+    def refresh(self, now: float) -> None:
+        """Look again at what it begins with, unless what was captured tells it from all others."""
+        if min(len(self._head), self._fingerprint.length) < self._window:
+            self._look_at_head(now)
+
+    def _look_at_head(self, now: float) -> None:
+        """A file that does not begin any more with what was captured of it is lost, even if it has no name by now."""
+        if self.content is None:
+            return
+        head = self.content.head(self._window)
+        if fingerprint_of(head[: self._fingerprint.length]) == self._fingerprint:
+            self._head = head
+        else:
+            self.lose(now)
+
+    # Its turn among the rotated files of a log
+
+    def place_after(self, older: Tail | None) -> None:
+        """It is read after what the older file of its log has now: what is appended there later is not waited for."""
+        self.waits_for, self.waits_until = older, None if older is None else older.known_end
+        self.is_placed = True
+
+    def is_in_turn(self) -> bool:
+        """Whether no older file of its log is to be read first."""
+        while (older := self.waits_for) is not None and not older.holds_back(self.waits_until):
+            self.waits_for, self.waits_until = older.waits_for, older.waits_until
+        return self.is_placed and self.waits_for is None
+
+    def holds_back(self, until: int | None) -> bool:
+        """Whether it has something before this byte that can be read."""
+        has_more = self.is_behind and (until is None or self.offset < until)
+        return has_more and self.is_present and not self.trouble.failures
+
+    @property
+    def known_end(self) -> int | None:
+        """Where its content ends now; None when that is not known before it is unpacked."""
+        if self.content is not None:
+            return self.content.size
+        return None if self._is_suspended else self.size
 
     # Reading
 
@@ -157,7 +208,7 @@ class Tail:
     @property
     def is_behind(self) -> bool:
         """Whether it has something that was not captured."""
-        return self.size > self.offset or self.has_news()
+        return self._is_suspended or self.size > self.offset or self.has_news()
 
     def has_news(self) -> bool:
         """Whether there is something to read at which no look was taken yet."""

@@ -6,11 +6,13 @@ What a file is, is decided in `recognition`; here the directories are read and t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from holdfast.capture.tailing.content import open_content
-from holdfast.capture.tailing.listing import beside, matching
+from holdfast.capture.tailing.listing import Found, beside, matching
 from holdfast.capture.tailing.recognition import Heads, Sighting, Verdict, judge
+from holdfast.capture.tailing.rotation import in_order
 from holdfast.capture.tailing.tail import Tail, new_tail
 from holdfast.model.encoding import Encoding
 from holdfast.model.positions import FilesPosition
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from holdfast.capture.tailing.content import Content
-    from holdfast.capture.tailing.listing import Found, Signature
+    from holdfast.capture.tailing.listing import Signature
     from holdfast.capture.tailing.recognition import Absent, Judgement
     from holdfast.capture.tailing.report import Report
 
@@ -44,6 +46,8 @@ class _Copy:
     """A file that is a copy of another one; it is judged anew when either of them changes."""
 
     signature: Signature
+    head: bytes
+    """What it begins with."""
     original: Tail
 
 
@@ -77,11 +81,15 @@ class Watch:
     def __init__(self, watching: Watching, report: Report) -> None:
         self.tails: list[Tail] = []
         self.begun = 0
-        self.undecided = 0
-        """How many files the last scan left for the next one."""
+        self._undecided: list[Found] = []
+        """The files that the last scan left for the next one."""
         self._how = watching
         self._report = report
         self._copies: dict[int, _Copy] = {}
+        self._unanswered: dict[Signature, float] = {}
+        """When files were asked last that are still unknown: empty, unreadable, or of another encoding."""
+        self._room = 0
+        """How many more files may be opened in this scan: in the end `max_open` of them stay open."""
 
     def restore(self, position: FilesPosition | None, now: float) -> None:
         """Go on where a position says; no file is known to be there yet."""
@@ -90,6 +98,11 @@ class Watch:
         self.begun = position.begun
         self.tails = [Tail(at, window=self._how.window, now=now, number=number) for number, at in position.files]
         self._copies = {}
+
+    @property
+    def has_undecided(self) -> bool:
+        """Whether the last scan left files for the next one."""
+        return bool(self._undecided)
 
     def position(self) -> FilesPosition:
         """How far every file is captured. One of which nothing was captured has no number, and no place in it."""
@@ -111,27 +124,43 @@ class Watch:
             near = beside([*self._how.patterns, *names], inodes)
             listed = {found.signature.inode for found in wanted}
             unknown += self._attach([found for found in near if found.signature.inode not in listed], now)
-        questions = [found for found in unknown if not self._is_known_copy(found)]
-        asked = questions[: self._how.max_open]
-        self.undecided = len(questions) - len(asked)
+        questions = _oldest_first([found for found in unknown if not self._is_known_copy(found)])
+        questions.sort(key=lambda found: self._unanswered.get(found.signature, -inf))
+        asked, rest = questions[: self._how.max_open], questions[self._how.max_open :]
+        self._undecided = [found for found in rest if found.signature not in self._unanswered]
         self._recognise(asked, now)
+        self._note_unanswered(asked, rest, now)
         self._forget(now)
+        self._place()
         self._close_some()
         self._report.forget_problems({found.path for found in wanted} | {tail.path for tail in self.tails})
+
+    def _note_unanswered(self, asked: Sequence[Found], rest: Sequence[Found], now: float) -> None:
+        """Files of which nothing can be made are asked again last, and hold up no other."""
+        later = {found.signature for found in self._undecided}
+        known = {found.signature: now for found in asked if found.signature not in later}
+        self._unanswered = known | {
+            found.signature: self._unanswered[found.signature] for found in rest if found.signature in self._unanswered
+        }
 
     def _attach(self, listed: Sequence[Found], now: float) -> list[Found]:
         """Attach the files whose inode is known; the others are left."""
         by_inode = {tail.inode: tail for tail in self.tails if tail.inode}
-        return [found for found in listed if not self._is_attached(by_inode.get(found.signature.inode), found, now)]
+        pairs = [(by_inode.get(found.signature.inode), found) for found in listed]
+        pairs.sort(key=lambda pair: -inf if pair[0] is None else pair[0].active)
+        self._room = 2 * self._how.max_open - sum(tail.content is not None for tail in self.tails)
+        return [found for tail, found in pairs if not self._is_attached(tail, found, now)]
 
     def _is_attached(self, tail: Tail | None, found: Found, now: float) -> bool:
         """Whether a file is known by its inode, so that there is no question left."""
         if tail is None:
             return False
-        if tail.seen != found.signature or (tail.content is None and tail.is_behind):
-            content = tail.content or self._opened(found)
-            if content is None:
-                return True  # it cannot be opened now: the next scan asks again
+        if tail.seen != found.signature or (tail.content is None and tail.is_behind and tail.is_in_turn()):
+            content = tail.content or self._reopened(found)
+            if content is None:  # it cannot be opened now: the next scan asks again
+                if self._report.has_problem(found.path):
+                    tail.trouble = tail.trouble.again(now)
+                return True
             tail.hold(content)
             if not tail.is_in(content):
                 tail.lose(now)
@@ -140,6 +169,13 @@ class Watch:
         if not tail.trouble.failures:
             self._report.mended(found.path)
         return True
+
+    def _reopened(self, found: Found) -> Content | None:
+        """The content of a known file, unless too many are open already."""
+        if self._room <= 0:
+            return None
+        self._room -= 1
+        return self._opened(found)
 
     def _note_missing(self, wanted: Sequence[Found], now: float) -> None:
         """From when on a file was not seen, neither itself nor a copy of it."""
@@ -157,14 +193,16 @@ class Watch:
 
     def _is_known_copy(self, found: Found) -> bool:
         copy = self._copies.get(found.signature.inode)
-        return copy is not None and copy.signature == found.signature and copy.original.is_present
+        if copy is None or copy.signature != found.signature:
+            return False
+        return copy.original.is_present and copy.original.head.startswith(copy.head)
 
     def _recognise(self, unknown: Iterable[Found], now: float) -> None:
         opened = [(found, content) for found in unknown if (content := self._opened(found)) is not None]
         opened.sort(key=lambda both: (both[1].is_final, both[0].signature.changed, both[0].path))
         sightings = [Sighting(content.head(self._how.window), content.size) for _, content in opened]
         for tail in self.tails if opened else ():
-            tail.refresh()
+            tail.refresh(now)
         ground = _Ground(self.tails if opened else [], now, self._how)
         for (found, content), sighting in zip(opened, sightings, strict=True):
             reader = self._judged(found, content, sighting, ground, now) if sighting.head else None
@@ -185,8 +223,9 @@ class Watch:
             self._report.decided("moved", found.path, known.number)
             return known
         if judged.verdict is Verdict.COPY and known is not None and found.is_wanted:
-            self._copies[found.signature.inode] = _Copy(found.signature, known)
-        self.undecided += judged.verdict is Verdict.LATER
+            self._copies[found.signature.inode] = _Copy(found.signature, sighting.head, known)
+        if judged.verdict is Verdict.LATER:
+            self._undecided.append(found)
         return None
 
     def _begin(self, found: Found, content: Content, now: float) -> Tail | None:
@@ -202,6 +241,24 @@ class Watch:
         self._report.mended(found.path)
         return tail
 
+    def _place(self) -> None:
+        """Let each file that was met wait for the older files of its log, once it is known which those are."""
+        if all(tail.is_placed or not tail.is_present for tail in self.tails):
+            return
+        present = {tail for tail in self.tails if tail.is_present}
+        files: list[Tail | Found] = [*self.tails, *self._undecided]
+        logs = in_order(files, lambda file: file.path, _changed)
+        self.tails = [file for log in logs for file in log if isinstance(file, Tail)]
+        for log in logs:
+            older: Tail | None = None
+            for file in log:
+                if isinstance(file, Found):
+                    break
+                if file in present:
+                    if not file.is_placed:
+                        file.place_after(older)
+                    older = file
+
     def _forget(self, now: float) -> None:
         gone = [tail for tail in self.tails if tail.is_gone(now, self._how.forget_after)]
         for tail in gone:
@@ -215,12 +272,15 @@ class Watch:
     def _close_some(self) -> None:
         """Keep no more files open than is allowed.
 
-        Those that were quiet for longest are closed first, and of those with more to read the one that had its turn.
+        Those that were quiet for longest are closed first, then those that wait for an older file of their log, and of
+        the others the one that was read last.
         """
         opened = [tail for tail in self.tails if tail.content is not None]
-        opened.sort(key=lambda tail: (tail.is_behind, -tail.active if tail.is_behind else tail.active))
+        opened.sort(
+            key=lambda tail: (tail.is_behind, tail.is_in_turn(), -tail.active if tail.is_behind else tail.active)
+        )
         for tail in opened[: max(len(opened) - self._how.max_open, 0)]:
-            tail.release()
+            tail.suspend()
 
     def _opened(self, found: Found) -> Content | None:
         """The content of a file, unless its name was given to another one meanwhile."""
@@ -235,3 +295,14 @@ class Watch:
             content.close()
             return None
         return content
+
+
+def _changed(file: Tail | Found) -> int:
+    """When it was changed last."""
+    signature = file.signature if isinstance(file, Found) else file.seen
+    return 0 if signature is None else signature.changed
+
+
+def _oldest_first(found: list[Found]) -> list[Found]:
+    """The rotated files of a log from the oldest on."""
+    return [one for log in in_order(found, lambda one: one.path, _changed) for one in log]

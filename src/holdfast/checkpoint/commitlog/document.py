@@ -67,7 +67,7 @@ def check_marker(data: bytes, *, where: str) -> None:
     """Raise unless the marker is one of ours and of a format that this version reads."""
     try:
         marker = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         marker = None
     if not isinstance(marker, dict) or marker.get("kind") != _KIND:
         raise ForeignFile(
@@ -110,7 +110,7 @@ def _payloads(lines: Iterable[bytes]) -> dict[str, bytes]:
         try:
             key, text = json.loads(line)
             found[key] = base64.b64decode(text, validate=True)
-        except (ValueError, TypeError, binascii.Error):
+        except (ValueError, TypeError, binascii.Error, RecursionError):
             continue
     return found
 

@@ -14,7 +14,7 @@ def read_legacy(data: bytes, *, where: str) -> dict[str, bytes]:
     """The payloads by key, each as compact JSON."""
     try:
         content = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointDamaged(
             f"The checkpoints of format 0 in {where} cannot be read: {error}.",
             kept="The file was left as it is, and no store was started in its place.",

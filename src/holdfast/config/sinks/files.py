@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 class FilesBlock(SinkBlock):
     """Files in a directory, each batch under names of its own."""
+
+    local_paths: ClassVar[tuple[str, ...]] = ("directory",)
 
     type: Literal["files"]
     """Files in a directory."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, SecretStr
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 class HttpBlock(SinkBlock):
     """Requests to an HTTP server, each under an idempotency key. Needs the extra `http`."""
+
+    local_paths: ClassVar[tuple[str, ...]] = ("ca_file",)
 
     type: Literal["http"]
     """Requests to an HTTP server."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from holdfast.config.fields import Text
 from holdfast.config.sinks.table import TableBlock
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 class SqliteBlock(TableBlock):
     """A table of a SQLite file on a local disk."""
+
+    local_paths: ClassVar[tuple[str, ...]] = ("path",)
 
     type: Literal["sqlite"]
     """A table of a SQLite file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 class LogFilesBlock(SourceBlock):
     """Log files that are followed however they are rotated; each line, or record of several lines, is an event."""
+
+    local_paths: ClassVar[tuple[str, ...]] = ("paths",)
 
     type: Literal["files"]
     """Log files."""
@@ -38,7 +40,7 @@ class LogFilesBlock(SourceBlock):
     forget_after: Duration = timedelta(minutes=1)
     """When a file is forgotten that is gone and read."""
     max_open: Count | None = None
-    """How many files are open at once; without it, half of what the system allows."""
+    """How many files are open at once; without it, a quarter of what the system allows."""
 
     def source(self) -> Source:
         """The files, followed."""

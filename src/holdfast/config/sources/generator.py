@@ -26,7 +26,7 @@ class PaceBlock(Block):
 
 
 class GeneratorBlock(SourceBlock):
-    """Made-up orders: the same on every run."""
+    """Made-up orders, the same on every run but for their times: an order happens when it is read."""
 
     type: Literal["generator"]
     """Made-up orders."""

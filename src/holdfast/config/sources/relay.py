@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from holdfast.config.fields import Text
 from holdfast.config.sources.base import SourceBlock
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 class RelayBlock(SourceBlock):
     """A durable log that another process writes, such as the inbox of another pipeline."""
+
+    local_paths: ClassVar[tuple[str, ...]] = ("directory",)
 
     type: Literal["relay"]
     """Another process's log."""

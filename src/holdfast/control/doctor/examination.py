@@ -34,15 +34,16 @@ def examine(directory: Path) -> Diagnosis:
 def examine_owned(directory: Path) -> Diagnosis:
     """The same, for whoever owns the directory."""
     layout = Layout(directory)
-    if not layout.checkpoints.exists() and not layout.outbox.exists():
+    is_known = layout.checkpoints.exists() or layout.checkpoint_kind.exists()
+    if not is_known and not layout.outbox.exists():
         raise NotRunning(
-            f"{directory} holds no pipeline.", remedy="Name its document or its directory, or start it first."
+            f"No pipeline was started in {directory} yet.", remedy="Start it with `holdfast run`, or name another one."
         )
     return Diagnosis(directory, tuple(_findings(layout)))
 
 
 def _findings(layout: Layout) -> Iterator[Finding]:
-    store = store_facts(layout.checkpoints)
+    store = store_facts(layout)
     inboxes = _inboxes(layout, store)
     outbox = outbox_facts(layout.outbox)
     dead = dead_facts(layout.dead_letters)

@@ -25,6 +25,7 @@ class Code(Enum):
     """What can be wrong. A code never changes its meaning."""
 
     STORE_MISSING = "store-missing"
+    STORE_UNREACHABLE = "store-unreachable"
     STORE_DAMAGED = "store-damaged"
     STORE_FOREIGN = "store-foreign"
     STORE_NEWER = "store-newer-format"

@@ -98,7 +98,7 @@ def _metadata(path: Path) -> tuple[str | None, str | None]:
     try:
         _verify(path, data)
         return str(json.loads(data)["id"]), None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         return None, f"{type(error).__name__}: {error}"
 
 
@@ -115,7 +115,7 @@ def _book(path: Path, versions: frozenset[str], parse: Callable[[list[str]], Boo
             return Book(Fault.VERSION, f"it is of version {lines[0]}, and {', '.join(sorted(versions))} is known")
         _verify(path, data)
         return parse(lines)
-    except (ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
+    except (ValueError, LookupError, AttributeError, TypeError, OverflowError, RecursionError) as error:
         return Book(Fault.TORN, f"{type(error).__name__}: {error}")
 
 

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from holdfast.checkpoint import CURSORS, SqliteStore
+from holdfast.checkpoint import CURSORS, FileStore, SqliteStore
 from holdfast.checkpoint.doctor import FindingKind
 from holdfast.checkpoint.doctor import examine as examine_store
 from holdfast.control.doctor.findings import Code, Finding, Severity
 from holdfast.control.doctor.repairs import MendStore, RollBackRecord, UpgradeStore
 from holdfast.control.doctor.sqlite_files import copied, damage, opened
-from holdfast.model.errors import CheckpointDamaged, HoldfastError, UnknownFormat
+from holdfast.control.stores import open_store_at
+from holdfast.model.errors import (
+    CheckpointDamaged,
+    ControlError,
+    DocumentError,
+    HoldfastError,
+    StoreUnavailable,
+    UnknownFormat,
+)
+from holdfast.runtime.checkpoints.opening import recorded_kind
+from holdfast.runtime.checkpoints.settings import FileSettings, PostgresSettings
 from holdfast.runtime.records import GENERATION, HISTORY, LOGS, PAUSE, Generation, Logs
 from holdfast.runtime.restarts import History
 from holdfast.runtime.rollback.records import ROLLBACKS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.checkpoint import CheckpointStore
     from holdfast.checkpoint.contract import TypedKey
     from holdfast.checkpoint.doctor import Finding as StoreFinding
     from holdfast.control.doctor.log_files import OutboxFacts
     from holdfast.ledger import Cursors
+    from holdfast.runtime.layout import Layout
 
 _REST = "Logs and sinks are untouched."
 _RESTORE = "Put the file back from a copy."
+_REMEDIES = {
+    Code.STORE_NEWER: "Use the version of Holdfast that wrote it.",
+    Code.STORE_UNREACHABLE: "See that the server runs, and that the variables of the document are set here.",
+}
 _SAFE_TO_GO_BACK = frozenset({LOGS.name, HISTORY.name, PAUSE.name})
 """An older version of these only remembers less; an older generation would let Spark go on elsewhere."""
 _KINDS = {
@@ -61,8 +77,22 @@ class StoreFacts:
     history: History = field(default_factory=History)
 
 
-def store_facts(path: Path) -> StoreFacts:
-    """What there is of the checkpoint store; it is read from a copy."""
+def store_facts(layout: Layout) -> StoreFacts:
+    """What there is of the checkpoint store; files are read from a copy."""
+    try:
+        kind = recorded_kind(layout)
+    except CheckpointDamaged as error:
+        return StoreFacts(layout.checkpoint_kind, fault=(Code.STORE_DAMAGED, error.what))
+    match kind:
+        case PostgresSettings.kind:
+            return _on_a_server(layout)
+        case FileSettings.kind:
+            return _in_files(layout.checkpoint_files)
+        case _:
+            return _in_sqlite(layout.checkpoints)
+
+
+def _in_sqlite(path: Path) -> StoreFacts:
     facts = StoreFacts(path)
     if not path.is_file() or path.stat().st_size == 0:
         return replace(facts, fault=(Code.STORE_MISSING, "it is gone"))
@@ -79,6 +109,31 @@ def store_facts(path: Path) -> StoreFacts:
             return replace(facts, fault=(_code_of(error), error.what.replace(str(copy), str(path))))
 
 
+def _in_files(directory: Path) -> StoreFacts:
+    facts = StoreFacts(directory)
+    if not directory.is_dir():
+        return replace(facts, fault=(Code.STORE_MISSING, "it is gone"))
+    with TemporaryDirectory(prefix="holdfast-doctor-") as place:
+        copy = Path(place) / directory.name
+        shutil.copytree(directory, copy)
+        try:
+            with FileStore(copy) as store:
+                return _read(facts, store)
+        except HoldfastError as error:
+            return replace(facts, fault=(_code_of(error), error.what.replace(str(copy), str(directory))))
+
+
+def _on_a_server(layout: Layout) -> StoreFacts:
+    facts = StoreFacts(layout.checkpoint_kind)
+    try:
+        with open_store_at(layout.root) as store:
+            return _read(facts, store)
+    except (StoreUnavailable, ControlError, DocumentError) as error:
+        return replace(facts, fault=(Code.STORE_UNREACHABLE, error.what))
+    except HoldfastError as error:
+        return replace(facts, fault=(_code_of(error), error.what))
+
+
 def judge_store(facts: StoreFacts, *, newest_epoch: int) -> Iterator[Finding]:
     """What is wrong with the store itself. Pure.
 
@@ -87,7 +142,7 @@ def judge_store(facts: StoreFacts, *, newest_epoch: int) -> Iterator[Finding]:
     if facts.fault is not None:
         code, why = facts.fault
         what = f"The checkpoint store cannot be used: {why.rstrip('.')}."
-        remedy = "Use the version of Holdfast that wrote it." if code is Code.STORE_NEWER else _RESTORE
+        remedy = _REMEDIES.get(code, _RESTORE)
         yield Finding(code, Severity.BREAKS_START, what, facts.path, _REST, remedy)
         return
     if facts.is_older:

@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint import CURSORS, DryRun, SqliteStore
+from holdfast.checkpoint import CURSORS, DryRun
 from holdfast.checkpoint import examine as examine_store
 from holdfast.checkpoint import repair as repair_store
 from holdfast.control.doctor.examination import examine_owned
@@ -25,6 +25,7 @@ from holdfast.control.doctor.repairs import (
     WriteMetadata,
 )
 from holdfast.control.doctor.spark_files import checksum_of
+from holdfast.control.stores import open_store_at
 from holdfast.disk.files import replace_file, sync_directory, sync_file
 from holdfast.log import DeadLetterLog
 from holdfast.model.clock import utc_now
@@ -84,15 +85,15 @@ def _carry_out(layout: Layout, cure: Repair) -> None:
         case WriteMetadata(path, query_id):
             _write_metadata(layout, path, query_id)
         case UpgradeStore(epoch):
-            with SqliteStore(layout.checkpoints) as store:
+            with open_store_at(layout.root) as store:
                 store.take_over(at_least=epoch + 1)
         case MendStore():
             _mend_store(layout)
         case RollBackRecord(key, version):
-            with SqliteStore(layout.checkpoints) as store:
+            with open_store_at(layout.root) as store:
                 store.roll_back(key, version, epoch=store.take_over())
         case UpgradeDeadLetters():
-            with SqliteStore(layout.checkpoints) as store:
+            with open_store_at(layout.root) as store:
                 epoch = store.take_over()
             with DeadLetterLog.open(layout.dead_letters, epoch=epoch) as dead:
                 dead.migrate()
@@ -102,7 +103,7 @@ def _carry_out(layout: Layout, cure: Repair) -> None:
 
 def _mend_store(layout: Layout) -> None:
     """Twice, for a newest version that is replaced by an older one is itself an older one then."""
-    with SqliteStore(layout.checkpoints) as store:
+    with open_store_at(layout.root) as store:
         epoch = store.take_over()
         for _ in range(2):
             repair_store(store, examine_store(store, cursors=[CURSORS]), epoch=epoch, dry_run=DryRun.NO)

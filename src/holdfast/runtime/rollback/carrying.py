@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint import SqliteStore
 from holdfast.checkpoint.contract import CheckpointStore, Commit, Put
 from holdfast.checkpoint.cursors import CURSORS
 from holdfast.deliver.contract import LaneIdentity
@@ -25,6 +24,7 @@ from holdfast.ledger.resume import Batch, Resume
 from holdfast.log import Inbox, Outbox
 from holdfast.model.errors import LogMissing
 from holdfast.model.steps import RollbackStep, StepHook, no_hook
+from holdfast.runtime.checkpoints.opening import check_same_kind, open_existing, recorded_kind
 from holdfast.runtime.layout import Layout
 from holdfast.runtime.owner import Ownership
 from holdfast.runtime.records import GENERATION, LOGS, Generation, Logs
@@ -57,9 +57,15 @@ class Owned:
 def with_a_past(plan: Plan) -> Layout:
     """Where the files of a pipeline are; `LogMissing` when it never ran."""
     layout = Layout(plan.directory)
-    if not layout.checkpoints.exists() or not layout.outbox.exists():
+    if recorded_kind(layout) is None or not layout.outbox.exists():
         raise LogMissing(f"There is no pipeline in {layout.root}.", remedy="Start it first; then there is a past.")
     return layout
+
+
+def open_past_store(plan: Plan, layout: Layout) -> CheckpointStore:
+    """The local checkpoint store of a pipeline that ran before. A remote copy follows at the next start."""
+    check_same_kind(plan, layout)
+    return open_existing(plan.checkpoint.store, layout, plan.name)
 
 
 @contextmanager
@@ -68,7 +74,7 @@ def owning(plan: Plan, *, hook: StepHook = no_hook) -> Iterator[Owned]:
     layout = with_a_past(plan)
     with ExitStack() as opened:
         opened.callback(Ownership.take(layout.root).release)
-        store = opened.enter_context(SqliteStore(layout.checkpoints))
+        store = opened.enter_context(open_past_store(plan, layout))
         epoch, known = store.take_over(), store.get(LOGS) or Logs()
         inboxes = {
             name: opened.enter_context(Inbox.open(layout.inbox(name), name=name, epoch=epoch, hook=hook))

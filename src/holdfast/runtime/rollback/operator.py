@@ -5,12 +5,17 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint import SqliteStore
 from holdfast.deliver.contract import GoingBack
 from holdfast.model.clock import Clock, utc_now
 from holdfast.model.errors import PipelineBusy, RollbackRefused
 from holdfast.model.steps import StepHook, no_hook
-from holdfast.runtime.rollback.carrying import carry_out, carry_out_what_was_intended, owning, with_a_past
+from holdfast.runtime.rollback.carrying import (
+    carry_out,
+    carry_out_what_was_intended,
+    open_past_store,
+    owning,
+    with_a_past,
+)
 from holdfast.runtime.rollback.facts import facts_of, means_of
 from holdfast.runtime.rollback.records import Generations, Rollback
 from holdfast.runtime.rollback.targets import (
@@ -74,7 +79,7 @@ class Rollbacks:
 
     def _facts(self) -> Facts:
         layout = with_a_past(self._plan)
-        with SqliteStore(layout.checkpoints) as store:
+        with open_past_store(self._plan, layout) as store:
             return facts_of(layout, store)
 
     def _preview(self, facts: Facts, to: str, sink: str | None) -> Preview:

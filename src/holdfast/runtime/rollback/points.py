@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.disk.files import sync_directory, sync_file
 from holdfast.model.clock import Clock, utc_now
-from holdfast.model.errors import LogError
+from holdfast.model.errors import CheckpointDamaged, LogError
 from holdfast.model.steps import RollbackStep, StepHook, no_hook
 from holdfast.runtime.rollback.linking import link_checkpoint
 from holdfast.runtime.rollback.records import batch_from_json, batch_to_json
@@ -121,9 +121,16 @@ def remove_point(layout: Layout, oseq: int) -> None:
 
 
 def _read(path: Path) -> Target:
-    document: Mapping[str, Any] = json.loads((path / _FILE).read_text())
-    batch = batch_from_json(document["batch"])
-    return Target(batch.oseq, batch.published_at, batch, f"points/{path.name}", document["initial"])
+    try:
+        document: Mapping[str, Any] = json.loads((path / _FILE).read_bytes())
+        batch = batch_from_json(document["batch"])
+        return Target(batch.oseq, batch.published_at, batch, f"points/{path.name}", document["initial"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise CheckpointDamaged(
+            f"The rollback point {path} cannot be read ({type(error).__name__}: {error}).",
+            kept="The pipeline's logs and its checkpoint are untouched.",
+            remedy=f"Remove the directory {path}: nobody can go back to this point any more.",
+        ) from error
 
 
 def _write(path: Path, document: Mapping[str, object]) -> None:

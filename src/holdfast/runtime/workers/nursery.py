@@ -184,7 +184,7 @@ def _heard(visitor: socket.socket) -> Wanted | None:
             said = json.loads(file.read(int.from_bytes(length, "big")))
         first, second, third = streams
         return Wanted(said["arguments"], said["environment"], said["directory"], (first, second, third))
-    except (OSError, ValueError, LookupError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         for stream in streams:
             os.close(stream)
         return None

@@ -78,10 +78,12 @@ async def _holding(book: Book) -> web.Response:
 
 def _word(number: int, line: bytes) -> Told:
     try:
-        said = json.loads(line)
+        text = line.decode()
+        said = json.loads(text)
         alert_id, sequence, kind = said["alert_id"], said["sequence"], Kind(said["kind"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        alert_id.encode()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise NotAWord(f"Line {number} is no word on an alert: {error!r}.") from error
-    if not isinstance(alert_id, str) or not alert_id or type(sequence) is not int or sequence < 0:
+    if not isinstance(alert_id, str) or not alert_id or type(sequence) is not int or not 0 <= sequence < 2**63:
         raise NotAWord(f"Line {number} has no alert_id that is text, or no sequence that is a number from 0 on.")
-    return Told(alert_id, sequence, kind, line.decode())
+    return Told(alert_id, sequence, kind, text)

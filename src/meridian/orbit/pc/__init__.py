@@ -6,6 +6,7 @@ from meridian.orbit.pc.assessment import Assessment, Method, Remedy, Violation, 
 from meridian.orbit.pc.caveats import Caveat, Flaw, Subject
 from meridian.orbit.pc.encounter import Encounter, EncounterPlane, plane_of
 from meridian.orbit.pc.entries import CurvedProbability, Span, curved
+from meridian.orbit.pc.message_assessment import MessageAssessment, StatedProbability, assess_message
 from meridian.orbit.pc.messages import encounter_of
 from meridian.orbit.pc.planar import (
     ChanProbability,
@@ -26,13 +27,16 @@ __all__ = [
     "EncounterPlane",
     "Flaw",
     "MaximumProbability",
+    "MessageAssessment",
     "Method",
     "Remedy",
     "SampledProbability",
     "Span",
+    "StatedProbability",
     "Subject",
     "Violation",
     "assess",
+    "assess_message",
     "chan",
     "curved",
     "encounter_of",

@@ -94,13 +94,13 @@ def assess(encounter: Encounter) -> Assessment:
     period = min(orbit.period_s for orbit in orbits_of(encounter))
     caveats = (*encounter.caveats, *(caveat for each in encounter.objects for caveat in each.caveats()))
     if _has(caveats, POSITION_UNKNOWN):
-        return Assessment(None, None, frozenset(), frozenset(), caveats, None)
+        return Assessment(None, None, frozenset(), frozenset(), _without_uncoupled(caveats), None)
     plane = plane_of(encounter)
     if sum(each.position_damage_m2() for each in encounter.objects) > _MOST_DAMAGED * plane.sigma_m[1] ** 2:
         return Assessment(None, None, frozenset(), frozenset(), (*caveats, _DAMAGED), None)
     alone = _violations_alone(encounter, plane, period)
     if Violation.BENT not in alone:
-        caveats = tuple(caveat for caveat in caveats if caveat.flaw is not Flaw.UNCOUPLED_VELOCITY)
+        caveats = _without_uncoupled(caveats)
     planar, remedies = foster(plane), frozenset({Remedy.PLANE} if plane.remedied else {})
     if _has(caveats, VELOCITY_UNKNOWN):
         return Assessment(planar, None, alone, remedies, caveats, None if alone else Method.PLANAR)
@@ -128,6 +128,11 @@ _INCOMPLETE = Caveat(
 
 def _has(caveats: tuple[Caveat, ...], flaws: frozenset[Flaw]) -> bool:
     return any(caveat.flaw in flaws for caveat in caveats)
+
+
+def _without_uncoupled(caveats: tuple[Caveat, ...]) -> tuple[Caveat, ...]:
+    """Without what matters only where the orbits bend within the ellipse."""
+    return tuple(caveat for caveat in caveats if caveat.flaw is not Flaw.UNCOUPLED_VELOCITY)
 
 
 def _violations(planar: float, bent: CurvedProbability, period: float) -> frozenset[Violation]:

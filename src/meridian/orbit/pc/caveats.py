@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from meridian.orbit.equinoctial import EARTH_MU
 from meridian.orbit.frames import Floats, rotated_covariance, rtn_basis
 
 LEAST_SIGMA_M = 1e-3
@@ -38,6 +39,8 @@ class Flaw(StrEnum):
     UNCOUPLED_VELOCITY = "uncoupled-velocity"
     INCOMPLETE = "incomplete"
     MISS_DISTANCE = "miss-distance"
+    RELATIVE_STATE = "relative-state"
+    LARGE_RADIUS = "large-radius"
 
 
 POSITION_UNKNOWN = frozenset(
@@ -115,11 +118,12 @@ class ObjectCovariance:
     def _follows_no_orbit(self, rtn: Floats) -> bool:
         """Whether an error along the track leaves the velocity as it is.
 
-        An object that is ahead on its orbit also flies in another direction: its radial velocity is off by minus the
-        angular rate times the error ahead. Every orbit determination gives the two together.
+        An object that is early by some seconds is ahead by its transverse velocity times these, and gravity has changed
+        its radial velocity for as long. Every orbit determination gives the two together.
         """
         position, velocity = self.state[:3], self.state[3:]
-        rate = float(np.linalg.norm(np.cross(position, velocity)) / (position @ position))
+        momentum = np.linalg.norm(np.cross(position, velocity))
+        rate = float(EARTH_MU / (np.linalg.norm(position) * momentum))
         left = rtn[3, 3] + 2.0 * rate * rtn[3, 1] + rate**2 * rtn[1, 1]
         return bool(left > (UNCOUPLED * rate) ** 2 * rtn[1, 1])
 

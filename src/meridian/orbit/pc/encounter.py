@@ -138,9 +138,6 @@ def remedied(covariance: Floats, radius_m: float) -> Remedied:
     return Remedied(vectors, np.sqrt(np.maximum(values, floor)), bool((values < floor).any()))
 
 
-_REMEDY = "Give two whole states and covariances in one frame, and a radius above zero."
-
-
-def invalid(what: str, remedy: str = _REMEDY) -> InvalidEncounter:
+def invalid(what: str) -> InvalidEncounter:
     """The error about an encounter."""
-    return InvalidEncounter(what, remedy=remedy)
+    return InvalidEncounter(what, remedy="Give two whole states and covariances in one frame, and a radius above zero.")

@@ -6,21 +6,23 @@ import json
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from tests.support.branch_process import LOG, PIECES, PLAN, ROWS, WATCHED, branch, live, piece
 from tests.support.operator_process import Fate
+from tests.support.priority_rule import PriorityRule
 
+from holdfast.disk.files import replace_file
 from holdfast.flow import Priority, Sampler
 from holdfast.flow.timer import SystemTimer
 from holdfast.log import Inbox, InboxReader
 from holdfast.model.envelope import CAPTURED
 from holdfast.model.positions import LogPosition, SiftedPosition
-from meridian.sensors import Classifier, Row, columns_of
+from meridian.sensors import columns_of
 from meridian.sensors.branch import CorrelatorBranch, left_out_at
 from meridian.sensors.watched import FILE
 
@@ -45,11 +47,9 @@ def counted(directory: Path) -> int:
 
 
 def must_go_on(log: Path) -> set[int]:
-    """The numbers of heartbeats and of all that is of high priority, as who has never been killed finds."""
-    columns = columns_of(rows_in(log))
-    is_high = columns.records["row"] == Row.HEARTBEAT
-    is_high[~is_high] = Classifier(watched={WATCHED}).is_high(columns.where(~is_high))
-    return set((np.flatnonzero(is_high) + 1).tolist())
+    """The numbers of heartbeats and of all that is of high priority, by the words of the requirement."""
+    is_high = PriorityRule().is_high(columns_of(rows_in(log)), {WATCHED})
+    return {number for number, high in enumerate(is_high, start=1) if high}
 
 
 def reconcile(place: Path) -> int:
@@ -103,6 +103,34 @@ def read(source: CorrelatorBranch) -> tuple[int, SiftedPosition]:
 
 
 Closing = Callable[[CorrelatorBranch], None]
+
+
+@pytest.mark.req("PRI-02", "PRI-04")
+def test_what_is_watched_only_later_is_let_through_from_then_on_and_no_longer_than_it_is_watched(
+    place: Path, sources: Closing
+) -> None:
+    """Fusion does nothing, so that from the third piece on all of low priority is left out."""
+    source, rule = opened_on(place, range(3)), PriorityRule()
+    sources(source)
+    read(source)
+    rule.is_high(columns_of(rows_in(place / LOG)), {WATCHED})
+    for number, watched in enumerate([{"fast-0"}, {"fast-1", "fast-2"}, set[str](), {WATCHED}], start=3):
+        replace_file(place / FILE, json.dumps({"objects": sorted(watched)}))
+        written(place, range(number, number + 1))
+        found = source.read(0)
+        assert found is not None
+        expected = piece(number).filter(pa.array(rule.is_high(columns_of(piece(number)), watched)))
+        assert Counter(names_in(found.events)) == Counter(names_in(expected)), watched
+        assert {name: 8 for name in watched if name != WATCHED}.items() <= Counter(names_in(found.events)).items()
+
+
+def opened_on(place: Path, pieces: range) -> CorrelatorBranch:
+    written(place, pieces)
+    return opened(place)
+
+
+def names_in(events: pa.RecordBatch) -> list[str | None]:
+    return columns_of(events).object_ids.to_pylist()
 
 
 @pytest.fixture

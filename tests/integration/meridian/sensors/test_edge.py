@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -18,9 +20,17 @@ from tests.support.edge_process import EdgeProcess, edge_process
 
 from holdfast.log import Inbox, InboxReader
 from holdfast.model.envelope import CAPTURED
-from meridian.sensors import Observation, SourceKind, columns_of, to_observations
+from meridian.sensors import (
+    Angular,
+    Observation,
+    RangeRate,
+    SourceKind,
+    StateVector,
+    columns_of,
+    to_observations,
+)
 from meridian.sensors.consumers import Consumer, declare
-from meridian.sensors.radar_frame import decode
+from meridian.sensors.radar_frame import RadarFrame, decode
 from meridian.sensors.simulate.archive import Archive
 from meridian.sensors.simulate.emission import Emission
 from meridian.sensors.simulate.objects import synthetic
@@ -101,7 +111,7 @@ async def until(edge: EdgeProcess, holds) -> None:  # noqa: ANN001 (a question a
         await asyncio.sleep(0.05)
 
 
-@pytest.mark.req("ING-11", "ING-13", "CTL-01", "CTL-02", "CTL-03", "DLV-04", "EVT-04", "FLW-06")
+@pytest.mark.req("ING-11", "ING-13", "CTL-01", "CTL-02", "CTL-03", "DLV-04", "ENV-03", "EVT-04", "FLW-06")
 def test_three_networks_at_once_are_all_in_their_logs_and_the_edge_ends_gently(tmp_path: Path) -> None:
     given = list(emissions(SCENARIO))
 
@@ -131,6 +141,18 @@ def test_three_networks_at_once_are_all_in_their_logs_and_the_edge_ends_gently(t
     assert len(beacons) == len(set(beacons)) == len(payloads(given, ISL))
     optical = [each.observation_id for each in stored(tmp_path, "optical")]
     assert len(optical) == len(set(optical)) == records(given)
+    for name, kind in (("radar-1", RADAR), ("optical", OPTICAL), ("isl", ISL)):
+        assert {each.target for each in stored(tmp_path, name)} == measured(given, kind)
+
+
+def measured(given: list[Emission], kind: SourceKind) -> set[RangeRate | Angular | StateVector]:
+    """What the sensors of a kind measured, read from the wire by the layouts of docs/reference/wire-formats.md."""
+    if kind is RADAR:
+        return {RangeRate(*struct.unpack_from("<4d", data, 16)) for data in payloads(given, RADAR)}
+    if kind is ISL:
+        vectors = [struct.unpack_from("<6d", data, 24) for data in payloads(given, ISL)]
+        return {StateVector(numbers[:3], numbers[3:]) for numbers in vectors}
+    return {Angular(each.record["ra_rad"], each.record["dec_rad"]) for each in given if each.record is not None}
 
 
 def check_declared(started: dict[str, dict[str, object]]) -> None:
@@ -256,6 +278,53 @@ def test_a_source_that_has_died_is_told_and_the_others_go_on(tmp_path: Path) -> 
         assert [name for name, source in health["sources"].items() if not source["alive"]] == ["radar-1"]
         while not edge.logged("source.ended"):
             pass
+
+
+@pytest.mark.req("EVT-04", "EVT-05")
+def test_observations_from_the_future_are_counted_and_their_lag_is_zero(tmp_path: Path) -> None:
+    now = time.time_ns()
+    made_at = [now - 2_000_000_000, *(now + hours * 3_600_000_000_000 for hours in (1, 2, 3))]
+    with edge_process(written(tmp_path, "http://127.0.0.1:9/none")) as edge:
+        send_datagrams(edge.address("radar-1"), [frame_made_at(each) for each in made_at])
+        while (radar := edge.get("/metrics")[1]["sources"]["radar-1"])["durable"] < len(made_at):
+            time.sleep(0.01)
+        took = (time.time_ns() - now) / 1e9
+    assert radar["clock_skew_observed_total"] == 3
+    assert radar["source_lag_seconds"]["buckets"]["0.001"] == 3, "the others came two seconds after they were made"
+    assert 2.0 <= radar["source_lag_seconds"]["sum"] <= 2.0 + took
+
+
+def frame_made_at(time_ns: int) -> bytes:
+    return RadarFrame(
+        array_id=1,
+        target_track_id=7,
+        timestamp_ns=time_ns,
+        range_m=1e6,
+        range_rate_m_s=10.0,
+        azimuth_rad=1.0,
+        elevation_rad=0.5,
+        sigma_range_m=5.0,
+        sigma_rate_m_s=0.1,
+    ).to_bytes()
+
+
+@pytest.mark.req("FLW-12")
+def test_a_consumer_that_stays_behind_is_an_alarm_until_it_has_caught_up(tmp_path: Path) -> None:
+    document = written(tmp_path, "http://127.0.0.1:9/none")
+    document.write_text(document.read_text().replace("flush_ms = 5", "flush_ms = 5\nlag_alarm_s = 0.5"))
+    (frame, *_) = sorted(payloads(list(emissions(SCENARIO)), RADAR))
+    with edge_process(document) as edge:
+        send_datagrams(edge.address("radar-1"), [frame] * 5)
+        declare(tmp_path / "logs", Consumer("obs.radar-1", "fusion"), 3)
+        while "consumer_lag" not in (alarms := edge.get("/health")[1]["sources"]["radar-1"]["alarms"]):
+            time.sleep(0.05)
+        assert re.match(r"fusion is [2-9] events behind", alarms["consumer_lag"])
+        assert [line["alarm"] for line in edge.logged("alarm.raised")] == ["consumer_lag"]
+        with InboxReader.open(tmp_path / "logs" / "obs.radar-1") as reader:
+            while edge.get("/health")[1]["sources"]["radar-1"]["alarms"]:
+                declare(tmp_path / "logs", Consumer("obs.radar-1", "fusion"), reader.end())
+                time.sleep(0.05)
+        assert edge.get("/health")[0] == 200
 
 
 @pytest.mark.req("ING-02", "ING-19", "CTL-03", "FLW-12")

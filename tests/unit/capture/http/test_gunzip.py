@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -50,6 +52,31 @@ def test_a_bomb_in_pieces_is_refused_before_more_than_the_limit_is_made(piece: i
     with pytest.raises(PushTooLarge, match="50000 bytes, once it is unpacked"):
         feed_all()
     assert 0 < sum(made) <= 50_000
+
+
+@pytest.mark.req("A1")
+def test_no_piece_is_unpacked_beyond_what_is_left_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory that a body takes is bounded by the limit, and not by the limit for each piece."""
+    allowed: list[int] = []
+
+    class Unpacking:
+        def __init__(self, *how: int) -> None:
+            self._real = zlib.decompressobj(*how)
+
+        def decompress(self, packed: bytes, most: int) -> bytes:
+            allowed.append(most)
+            return self._real.decompress(packed, most)
+
+        eof = property(lambda self: self._real.eof)
+
+    packed = gzip.compress(bytes(60_000))
+    monkeypatch.setattr("holdfast.capture.http.gunzip.zlib", SimpleNamespace(decompressobj=Unpacking, error=zlib.error))
+    gunzip = Gunzip(50_000)
+    made = [0]
+    with pytest.raises(PushTooLarge):
+        made.extend(len(gunzip.feed(packed[at : at + 1])) for at in range(len(packed)))
+    assert 0 < sum(made) <= 50_000
+    assert allowed[-1] == 50_001 - sum(made)
 
 
 def test_exactly_the_limit_is_taken() -> None:

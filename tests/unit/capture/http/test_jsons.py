@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fuzz.bounds import bounded
 
 from holdfast.capture.http import jsons
 from holdfast.capture.http.jsons import lines, values
@@ -114,3 +115,9 @@ def test_more_values_than_memory_can_take_are_refused(body: bytes, monkeypatch: 
     monkeypatch.setattr(jsons, "MAX_VALUES", 10)
     with pytest.raises(PushTooLarge, match="more than 10 values"):
         (values if body.startswith(b"[") else lines)(body)
+
+
+def test_a_million_blank_lines_take_time_in_proportion() -> None:
+    """Each was looked for to the end of all that follow: hours of processor time for a body of a megabyte."""
+    with bounded():
+        assert lines(b"\n" * 1_000_000 + b"1\n") == [b"1"]

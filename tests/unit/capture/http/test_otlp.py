@@ -133,3 +133,11 @@ def test_groups_without_a_resource_or_scope_are_taken() -> None:
     bare.resource_logs[0].scope_logs[0].log_records.add().body.string_value = "x"
     (payload,) = pushed(bare.SerializeToString(), PROTOBUF).payloads
     assert payload == b'{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":"x"}}]}]}]}'
+
+
+@pytest.mark.parametrize("where", ["record", "value"])
+def test_a_key_that_comes_twice_is_refused(where: str) -> None:
+    """Otherwise the last one would win, and another program may have taken the first."""
+    body = '{"stringValue": "a", "stringValue": "b"}' if where == "value" else '{"stringValue": "a"}, "body": {}'
+    with pytest.raises(InvalidPush, match="comes twice in one object"):
+        pushed(f'{{"resourceLogs": [{{"scopeLogs": [{{"logRecords": [{{"body": {body}}}]}}]}}]}}'.encode(), JSON)

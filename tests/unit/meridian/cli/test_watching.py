@@ -119,6 +119,24 @@ def test_alerts_are_those_that_stand_unless_others_are_asked_for(
     assert [each["stage"] for each in json.loads(done.stdout)] == stages
 
 
+def test_alerts_name_objects_by_number_and_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = replace(STANDING, name_a="METEOR 2-5", name_b=f"FENGYUN 1C DEB ({STANDING.object_b})")
+    monkeypatch.setattr(FakeService, "conjunctions", lambda self: [named])
+    done = called("alerts", "--directory", home)
+    assert f"  {STANDING.object_a} METEOR 2-5  FENGYUN 1C DEB ({STANDING.object_b})  " in done.stdout
+
+
+def test_a_probability_that_is_not_known_is_told_as_that_and_null_to_programs(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = replace(STANDING, probability=float("nan"))
+    monkeypatch.setattr(FakeService, "conjunctions", lambda self: [unknown])
+    assert "  unknown  " in called("alerts", "--directory", home).stdout
+    done = called("alerts", "--directory", home, "--output", "json")
+    assert "NaN" not in done.stdout, "that is no JSON"
+    assert json.loads(done.stdout)[0]["probability"] is None
+
+
 # plot
 
 PICTURES = {

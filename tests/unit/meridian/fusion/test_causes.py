@@ -116,5 +116,16 @@ def test_the_rows_of_words_say_their_batch_their_cause_and_how_new_they_are() ->
     assert told > 10
 
 
+def test_an_alert_whose_probability_is_not_known_is_a_row_without_one_which_tables_can_hold() -> None:
+    pairs = Pairs(count=3)
+    parts = pairs()
+    seen_now = seen_in([Watching(pairs).events], parts.contributions)
+    state, news = parts.before_anything.after(seen_now)
+    unknown = [replace(word, finding=replace(word.finding, probability=float("nan"))) for word in news.words]
+    rows = _alerts(parts.rows.of(state, replace(news, words=unknown), seen_now.figures, state_bytes=0))
+    assert len(rows) > 1
+    assert {row["probability"] for row in rows} == {None}
+
+
 def _alerts(made: Iterable[tuple[Output, pa.Table]]) -> list[dict[str, object]]:
     return [row for output, table in made if output is ALERTS for row in table.to_pylist()]

@@ -73,6 +73,31 @@ def test_a_conjunction_is_raised_at_once_and_expires_when_its_time_has_passed() 
     assert stages(news)[2] == [Stage.EXPIRED]
 
 
+@pytest.mark.req("WMK-05")
+def test_windows_are_closed_only_when_the_slowest_source_strictly_advances() -> None:
+    marks = Watermarks({"radar": 0, "isl": 0})
+    state = replace(fusion(), correlator=replace(fusion().correlator, watermarks=marks))
+    told = []
+    for heard in (
+        {"radar": 500},  # nothing is known of the beacons
+        {"isl": 61},
+        {"radar": 900},  # the beacons still hold everything up
+        {"isl": 61, "radar": 901},
+        {"isl": 45},
+        {"isl": 91},
+    ):
+        evidence = seen([10, 20]).evidence if heard == {"radar": 500} else seen([]).evidence
+        state, news = state.after(Seen(evidence, {name: Heard(at * SECOND) for name, at in heard.items()}))
+        told.append((news.counts.closed, bool(news.summaries), bool(news.words)))
+        reached = state.correlator.watermarks.sources
+        assert state.correlator.watermarks.all == (min(reached.values()) if len(reached) == 2 else None)
+    nothing = ((), False, False)
+    assert told[0][0] == ()
+    assert told[1][:2] == ((0, 1), True)
+    assert told[2:5] == [nothing] * 3
+    assert told[5][:2] == ((), False), "its windows are closed, and nothing was seen in the next"
+
+
 def test_a_conjunction_is_withdrawn_when_a_later_window_sees_both_and_finds_them_apart() -> None:
     far = np.array([0.0, 0.0, 5000.0])
     state, news = through(fusion(), seen([10, 20], until=25), seen([70, 75, 80, 85], off=far, until=200))

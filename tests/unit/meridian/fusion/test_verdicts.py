@@ -53,6 +53,19 @@ def test_an_old_word_brings_nothing_back_that_was_taken_back(book: Book) -> None
     assert book.holding() == {"a": '{"sequence": 2}'}
 
 
+@pytest.mark.req("DLV-05")
+def test_an_alert_is_recognised_behind_a_hundred_thousand_others_and_after_more_than_five_minutes(
+    tmp_path: Path,
+) -> None:
+    now = NOON
+    book = Book(tmp_path / "book.db", now=lambda: now)
+    book.take([inserted(0)])
+    book.take([inserted(0, f"other-{number}") for number in range(100_000)])
+    now += timedelta(minutes=6)
+    assert book.take([inserted(0), inserted(0, "other-0")]) == [Verdict.REPEATED, Verdict.REPEATED]
+    book.close()
+
+
 @pytest.mark.req("DLV-10")
 def test_what_was_told_is_recognised_after_a_restart_and_after_it_was_forgotten(tmp_path: Path) -> None:
     first = Book(tmp_path / "book.db", now=lambda: NOON)
@@ -119,8 +132,24 @@ def test_a_request_that_fails_half_way_enters_nothing(book: Book) -> None:
         b'{"alert_id": "a", "sequence": true, "kind": "insert"}',
         b'{"alert_id": 4, "sequence": 1, "kind": "insert"}',
         b'{"alert_id": "a", "sequence": 1, "kind": "other"}',
+        b'{"alert_id": "a", "sequence": 9223372036854775808, "kind": "insert"}',
+        b'{"alert_id": "\\ud800", "sequence": 1, "kind": "insert"}',
+        '{"alert_id": "a", "sequence": 1, "kind": "insert"}'.encode("utf-16-le"),
     ],
-    ids=["torn", "deep", "binary", "number", "empty", "negative", "boolean", "no text", "kind"],
+    ids=[
+        "torn",
+        "deep",
+        "binary",
+        "number",
+        "empty",
+        "negative",
+        "boolean",
+        "no text",
+        "kind",
+        "too high",
+        "no character",
+        "utf-16",
+    ],
 )
 def test_a_line_that_is_no_word_is_refused_with_its_number(line: bytes) -> None:
     with pytest.raises(NotAWord, match="Line 2 "):

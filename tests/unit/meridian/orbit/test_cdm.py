@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fuzz.bounds import bounded
 from tests.support.cdm_text import HEADER, MESSAGE, OBJECT, TRIANGLE, as_xml
 
 from meridian.orbit.cdm import read_cdm, write_cdm
 from meridian.orbit.cdm.keywords import COVARIANCE
 from meridian.orbit.errors import InvalidMessage
+from meridian.orbit.pc import Flaw, assess, encounter_of
 from meridian.orbit.time import parse_ccsds
 
 ROW_OF_DRAG = "".join(f"{keyword.name} = 0.5 [{keyword.unit}]\n" for keyword in COVARIANCE[6])
@@ -132,6 +134,30 @@ def test_covariances_of_zero_are_read() -> None:
     """What a probability of them means is not the reader's affair."""
     zero = "".join(f"{keyword.name} = 0.0\n" for row in COVARIANCE[:6] for keyword in row)
     assert not read_cdm(MESSAGE.replace(TRIANGLE, zero)).first.covariance_rtn.any()
+
+
+@pytest.mark.req("ORB-07")
+def test_a_message_in_which_all_covariances_are_zero_gives_no_probability() -> None:
+    zero = "".join(f"{keyword.name} = 0.0\n" for row in COVARIANCE[:6] for keyword in row)
+    found = assess(encounter_of(read_cdm(MESSAGE.replace(TRIANGLE, zero))))
+    assert (found.probability, found.method) == (None, None)
+    assert Flaw.NO_COVARIANCE in {caveat.flaw for caveat in found.caveats}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"ORIGINATOR = A{' ' * 4_000}B [",
+        f"ORIGINATOR = A{' []' * 1_300}",
+        f"ORIGINATOR{' ' * 4_000}={' ' * 4_000}A",
+        f"COMMENT{' ' * 4_000}HBR{' ' * 2_000}={' ' * 2_000}x",
+        " " * 9_000,
+    ],
+)
+def test_a_line_of_blanks_takes_time_in_proportion(line: str) -> None:
+    """A pattern that went back and back took 109 s for 4,000 blanks."""
+    with bounded():
+        read_cdm(MESSAGE.replace("ORIGINATOR = MERIDIAN", f"ORIGINATOR = M\n{line}" if "ORIG" not in line else line))
 
 
 def test_brackets_in_a_name_belong_to_the_name() -> None:

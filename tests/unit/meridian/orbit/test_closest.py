@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from tests.support.conjunction_oracle import Pair, planar
 
 from meridian.orbit.closest import conjunctions, straight_tca
 from meridian.orbit.motion import Gravity, moved
@@ -54,7 +55,12 @@ def test_those_that_fly_together_are_closest_now() -> None:
     assert straight_tca(MEETING[None], MEETING[None] + np.eye(6)[:1] * 10.0).tolist() == [0.0]
 
 
-def test_a_conjunction_has_a_probability() -> None:
+def test_a_conjunction_has_the_probability_of_its_closest_approach() -> None:
     first, second = before(5.0)
-    encounter = conjunctions(first, second, SPREAD[None], SPREAD[None]).encounter(0, 10.0)
-    assert 1e-6 < foster(plane_of(encounter)) < 1e-2
+    found = conjunctions(first, second, SPREAD[None], SPREAD[None])
+    covariances = tuple(
+        transition[0] @ SPREAD @ transition[0].T
+        for _, transition in (moved(states, found.seconds, Gravity.J2) for states in (first, second))
+    )
+    expected = planar(Pair((MEETING, OTHER), (covariances[0], covariances[1]), 10.0))
+    assert foster(plane_of(found.encounter(0, 10.0))) == pytest.approx(expected, rel=1e-5)

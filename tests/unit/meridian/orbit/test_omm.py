@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
+from tests.fuzz.bounds import bounded
 
 from meridian.orbit.catalog import CatalogForm, read_catalog
-from meridian.orbit.elements import Elements, Source
+from meridian.orbit.elements import RANGES, Elements, Source, require_in_range
+from meridian.orbit.errors import InvalidElements
 from meridian.orbit.omm_writing import format_csv, format_json, format_kvn, format_xml
 from meridian.orbit.time import parse_ccsds
 
@@ -165,3 +169,33 @@ def test_xml_that_declares_entities_is_refused() -> None:
         '<?xml version="1.0"?>\n<!DOCTYPE omm [<!ENTITY a "b">]>\n<omm id="CCSDS_OMM_VERS" version="2.0"/>'
     )
     assert [(refusal.line, refusal.field) for refusal in file.refusals] == [(2, "syntax")]
+
+
+@pytest.mark.parametrize("field", RANGES)
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_finite_number_is_refused_as_such(field: str, value: float) -> None:
+    """The range of a field without bounds was said to be "-inf to inf"."""
+    with pytest.raises(InvalidElements) as refused:
+        require_in_range(field, value)
+    assert refused.value.what == f"{field} is {value} and must be a finite number."
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("inclination_deg", 1e300, "is 1e+300 and must be at least 0 and at most 180."),
+        ("eccentricity", 1.0, "is 1 and must be at least 0 and less than 1."),
+        ("mean_motion_rev_day", -1.0, "is -1 and must be at least 1e-06 and less than 20."),
+    ],
+)
+def test_a_number_out_of_range_is_refused_with_the_range(field: str, value: float, said: str) -> None:
+    with pytest.raises(InvalidElements) as refused:
+        require_in_range(field, value)
+    assert refused.value.what == f"{field} {said}"
+
+
+def test_a_line_of_blanks_takes_time_in_proportion() -> None:
+    """A pattern that went back and back took 109 s for 4,000 blanks."""
+    with bounded():
+        (elements,) = read_catalog(KVN.replace("NOAA/USA", f"A{' ' * 4_000}B [")).elements
+    assert elements == GOES_9

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import dblquad
+from scipy.special import gammainc
+from scipy.stats import poisson
 from tests.support.cdm_text import MESSAGE
 
 from meridian.orbit.cdm import read_cdm
@@ -125,10 +127,13 @@ def test_a_body_of_many_sigmas_is_hit_half_of_the_time_at_its_edge(sigma: float)
     assert foster(edge) == pytest.approx(0.5 - sigma / 10.0 / np.sqrt(8.0 * np.pi), abs=2e-2 * sigma)
 
 
-def test_far_away_it_is_tiny_and_not_nothing() -> None:
-    far = EncounterPlane((0.0, 2000.0), (100.0, 100.0), 10.0)
-    small_body = 0.5 * 10.0**2 / 100.0**2 * np.exp(-0.5 * 20.0**2)
-    assert foster(far) == pytest.approx(small_body, rel=0.6)
+@pytest.mark.parametrize("miss_sigmas", [5.0, 20.0, 35.0])
+def test_far_away_it_is_tiny_and_not_nothing(miss_sigmas: float) -> None:
+    far = EncounterPlane((0.0, 100.0 * miss_sigmas), (100.0, 100.0), 10.0)
+    terms = np.arange(60)
+    weights = poisson.logpmf(terms, 0.5 * miss_sigmas**2)
+    expected = np.sum(np.exp(weights) * gammainc(terms + 1.0, 0.5 * (10.0 / 100.0) ** 2))
+    assert foster(far) == pytest.approx(expected, rel=1e-9, abs=0.0)
 
 
 @settings(deadline=None, max_examples=30)

@@ -87,3 +87,14 @@ def test_no_conjunction_is_beyond_drawing(
     assert frame.right > miss_m
     assert isinstance(figure, Figure)
     assert rendered(figure, Form.SVG)
+
+
+def test_objects_are_called_by_name_and_a_dollar_in_one_begins_no_formula() -> None:
+    figure = encounter(replace(conjunction(), name_a="SAT $1$", name_b="COSMOS 1408 DEB"))
+    rendered(figure, Form.PNG)
+    assert any(text.startswith(r"SAT \$1\$ and COSMOS 1408 DEB collide") for text in texts_of(figure))
+
+
+def test_a_probability_that_is_not_known_is_said_to_be_unknown() -> None:
+    figure = encounter(replace(conjunction(), probability=math.nan))
+    assert any(text.endswith("the probability of a collision is unknown") for text in texts_of(figure))

@@ -58,8 +58,12 @@ def test_every_place_stays_on_the_line(places: list[tuple[float, float]]) -> Non
 
 def test_objects_and_sensors_are_named() -> None:
     texts = texts_of(ground_tracks(tracks_of(CATALOG, NOW), SITES, NOW))
-    assert {"90001", "90025", "90006", "radar-14", "optical-maui"} <= set(texts)
-    assert "Ground tracks of 90001, 90025 and 90006" in texts
+    assert {"MERIDIAN 1", "MERIDIAN 25", "MERIDIAN 6", "radar-14", "optical-maui"} <= set(texts)
+    assert "Ground tracks of MERIDIAN 1, MERIDIAN 25 and MERIDIAN 6" in texts
+
+
+def test_an_object_without_a_name_is_called_by_its_number() -> None:
+    assert "Ground track of 90001" in texts_of(ground_tracks(tracks_of([elements(name="")], NOW), [], NOW))
 
 
 def test_without_sensors_there_are_tracks_still() -> None:

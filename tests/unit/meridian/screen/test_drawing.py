@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from io import StringIO
 
@@ -11,12 +12,13 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.support import seen
 
+from meridian.fusion.life import Stage
 from meridian.screen import Size, drawn
 from meridian.screen.drawing import shared
 from meridian.screen.resilience import breakers
 from meridian.service.delays import Delay, Spread
 from meridian.service.seen import SinkSeen
-from meridian.service.values import Alarm, Occupancy, Snapshot, SourceProgress
+from meridian.service.values import Alarm, ConjunctionSeen, Occupancy, Snapshot, SourceProgress
 
 SMALL, MEDIUM, LARGE = Size(80, 24), Size(120, 40), Size(200, 60)
 SIZES = (SMALL, MEDIUM, LARGE)
@@ -83,7 +85,7 @@ def test_before_the_first_batch_it_says_what_it_waits_for() -> None:
 def test_what_there_is_no_room_for_is_counted() -> None:
     shown = text_of(seen.CROWDED, SMALL)
     assert "Conjunctions that stand: 500" in shown
-    assert "and 498 more later" in shown
+    assert "and 498 more conjunctions" in shown
     assert "and 7 more alarms" in shown
 
 
@@ -140,6 +142,104 @@ def test_a_mark_tells_it_where_there_are_no_colours(probability: float, mark: st
     shown = replace(seen.conjunction(), probability=probability)
     (row,) = (line for line in lines_of(replace(seen.EMPTY, conjunctions=[shown])) if "90001 & 90025" in line)
     assert row[:2] == mark
+
+
+def test_a_probability_that_is_not_known_is_told_as_that_and_marked() -> None:
+    shown = replace(seen.conjunction(), probability=float("nan"))
+    (row,) = (line for line in lines_of(replace(seen.EMPTY, conjunctions=[shown])) if "90001 & 90025" in line)
+    assert row[:2] == " ?"
+    assert "unknown" in row
+
+
+# The names of objects
+
+COLUMNS = (80, 100, 120, 150, 170, 180, 200, 240)
+SHORT = ("MERIDIAN 12", "DEBRIS 12")
+LONG = ("COSMOS 2251 DEB (34567)", "FENGYUN 1C DEB (30123)")
+ENDLESS = ("THE FIRST NAME OF MORE THAN FORTY CHARACTERS A", "THE OTHER NAME OF MORE THAN FORTY CHARACTERS B")
+
+
+def named(snapshot: Snapshot, names: tuple[str, str]) -> Snapshot:
+    a, b = names
+    return replace(
+        snapshot,
+        conjunctions=[replace(each, name_a=a, name_b=b) for each in snapshot.conjunctions],
+        words=[replace(each, name_a=a, name_b=b) for each in snapshot.words],
+    )
+
+
+def conjunction_rows(snapshot: Snapshot, columns: int) -> list[str]:
+    """The rows of the conjunctions that stand, up to their stage."""
+    found = (re.match(r"(.*?  )(?:raised|updated)\b", line) for line in lines_of(snapshot, Size(columns, 60)))
+    return [each[1] for each in found if each]
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_both_objects_of_a_conjunction_are_readable_in_every_width_without_names(columns: int) -> None:
+    rows = conjunction_rows(seen.FULL, columns)
+    assert len(rows) == len(seen.FULL.conjunctions)
+    for row, each in zip(rows, by_urgency(seen.FULL), strict=True):
+        assert f"{each.object_a} & {each.object_b} " in row
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_both_names_of_a_conjunction_are_readable_in_every_width(columns: int) -> None:
+    for row in conjunction_rows(named(seen.FULL, SHORT), columns):
+        assert "MERIDIAN 12 & DEBRIS 12 " in row
+
+
+@pytest.mark.parametrize("columns", [120, 180, 200])
+def test_long_names_take_the_room_of_columns_that_say_less(columns: int) -> None:
+    for row in conjunction_rows(named(seen.FULL, LONG), columns):
+        assert " & ".join(LONG) in row
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_of_names_that_are_too_long_both_ends_stay(columns: int) -> None:
+    rows = conjunction_rows(named(seen.FULL, ENDLESS), columns)
+    assert len(rows) == len(seen.FULL.conjunctions)
+    for row in rows:
+        assert re.search(r"  THE [^&]*…[^&]* A & THE [^&]*…[^&]* B  |  THE [^&…]*A & THE [^&…]*B  ", row)
+
+
+WIDE = ("実証衛星の第一号機という名前をもつ物体の甲", "実証衛星の第二号機という名前をもつ物体の乙")
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_names_whose_characters_take_two_columns_are_cut_to_what_fits(columns: int) -> None:
+    rows = conjunction_rows(named(seen.FULL, WIDE), columns)
+    assert len(rows) == len(seen.FULL.conjunctions)
+    for row in rows:
+        assert re.search(r"  実[^&]*甲 & 実[^&]*乙  ", row)
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_words_show_names_where_there_is_room_and_numbers_where_there_is_none(columns: int) -> None:
+    shown = [line for line in lines_of(named(seen.FULL, SHORT), Size(columns, 60)) if re.search("insert|retract", line)]
+    said = [line[line.index("insert" if "insert" in line else "retract") :] for line in shown]
+    assert len(said) > 3
+    for line, word in zip(said, seen.FULL.words, strict=False):
+        assert "MERIDIAN 12 & DEBRIS 12 " in line or f"{word.object_a} & {word.object_b} " in line
+
+
+def by_urgency(snapshot: Snapshot) -> list[ConjunctionSeen]:
+    return sorted(snapshot.conjunctions, key=lambda each: each.probability <= 1e-4)
+
+
+def test_conjunctions_that_people_act_on_come_first_then_the_soonest() -> None:
+    later, sooner = seen.conjunction(4), seen.conjunction(1)
+    standing = [replace(sooner, probability=1e-5), replace(later, probability=2e-4)]
+    rows = conjunction_rows(replace(seen.EMPTY, conjunctions=standing), 120)
+    assert [row[:2] for row in rows] == ["!!", " !"]
+
+
+def test_what_was_withdrawn_stays_on_the_screen_below_what_stands() -> None:
+    gone = replace(seen.conjunction(3), stage=Stage.WITHDRAWN)
+    shown = lines_of(replace(seen.EMPTY, conjunctions=[seen.conjunction()], withdrawn=[gone]))
+    assert any("Conjunctions that stand: 1, withdrawn: 1" in line for line in shown)
+    standing, withdrawn = (at for at, line in enumerate(shown) if " & " in line)
+    assert standing < withdrawn
+    assert "withdrawn" in shown[withdrawn]
 
 
 # Everything around them

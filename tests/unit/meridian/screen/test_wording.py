@@ -50,7 +50,8 @@ def test_distance(metres: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(3.14e-4, "3.1e-04"), (1e-12, "1.0e-12"), (1e-200, "<1e-12"), (0.0, "<1e-12"), (math.nan, "-")]
+    ("value", "text"),
+    [(3.14e-4, "3.1e-04"), (1e-12, "1.0e-12"), (1e-200, "<1e-12"), (0.0, "<1e-12"), (math.nan, "unknown")],
 )
 def test_chance(value: float, text: str) -> None:
     assert chance(value) == text

@@ -111,3 +111,37 @@ def test_objects_and_area_are_in_the_units_of_the_rules() -> None:
 )
 def test_an_address_has_a_host_and_a_port(text: str, parts: tuple[str, int]) -> None:
     assert host_and_port(text) == parts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"a = {'9' * 5_000}", id="number"),
+        pytest.param("\n".join(["a = [", *["[" * 1_000] * 5]), id="deep"),
+    ],
+)
+def test_a_text_that_breaks_the_toml_parser_is_refused(text: str) -> None:
+    with pytest.raises(InvalidDocument):
+        parse(text)
+
+
+def test_a_very_long_line_is_refused_before_it_is_parsed() -> None:
+    """A dotted key of 100 kB takes the parser minutes."""
+    with pytest.raises(InvalidDocument, match=r"The line has more than 4,000 characters\.") as refused:
+        parse(f"\n{'a.' * 2_000}a = 1")
+    (problem,) = refused.value.context["problems"]  # type: ignore[misc]
+    assert problem.place.line == 2
+
+
+@pytest.mark.parametrize("filler", ["a", "é"])
+def test_a_document_of_more_than_a_megabyte_is_refused(filler: str, tmp_path: Path) -> None:
+    file = tmp_path / "edge.toml"
+    file.write_text(f"#{filler * 1_000}\n" * 1_100)
+    with pytest.raises(InvalidDocument, match="larger than 1 MiB"):
+        load(file)
+
+
+def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
+    file = tmp_path / "edge.toml"
+    file.write_bytes(DOCUMENTED.replace("\n", "\r\n").encode())
+    assert load(file) == parse(DOCUMENTED)

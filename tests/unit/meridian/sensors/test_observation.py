@@ -34,6 +34,8 @@ from meridian.sensors import (
     to_arrow,
     to_observations,
 )
+from meridian.sensors.auditing import probes
+from meridian.sensors.event_log import observation_of
 from meridian.sensors.identity import id_texts
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -236,3 +238,19 @@ def test_the_largest_age_of_a_clock_does_not_overflow() -> None:
     records = np.repeat(from_observations([SEEN]).records, 1)
     records["clock"], records["clock_age_s"] = 3, 2**32 - 1
     assert max_skews_ns(records).tolist() == [100_000 * (2**32 - 1)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ('"observation_id"', '"observation_id":"other","observation_id"'),
+        ('"sigma"', '"sigma":2.5,"sigma"'),
+        ('"sensor_ts_ns":', f'"sensor_ts_ns":{"9" * 5_000}'),
+        ('"target":', '"target":' + "[" * 100_000),
+    ],
+)
+def test_a_line_with_a_key_twice_or_that_json_cannot_convert_is_refused(change: tuple[str, str]) -> None:
+    line = to_observations(probes(SourceKind.RADAR))[0].to_json()
+    assert observation_of(line)
+    with pytest.raises(InvalidPush, match="This is no observation"):
+        observation_of(line.replace(*change, 1))

@@ -112,3 +112,30 @@ def test_any_array_is_observations_and_refusals_and_never_an_error(records: list
 @given(st.binary(max_size=200))
 def test_any_bytes_are_an_answer_or_refused(body: bytes) -> None:
     assert isinstance(decode(body, AT), Candidates | Unreadable)
+
+
+LONG = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("before", "odd", "reason", "kept"),
+    [
+        ('"obs_id":"1"', '"obs_id":"1","obs_id":"2"', "the record: a key comes twice", '["obs_id","2"]'),
+        (f'"timestamp_ns":{AT}', f'"timestamp_ns":{LONG}', "timestamp_ns: ", f'"timestamp_ns":"{LONG}"'),
+        ('"ra_rad":1.25', f'"ra_rad":-{LONG}', "ra_rad: ", f'"ra_rad":"-{LONG}"'),
+        ('"obs_id":"1"', f'"obs_id":{LONG}', "obs_id: ", f'"obs_id":"{LONG}"'),
+        ('"site_id":"maui"', '"site_id":{"a":1,"a":2}', "site_id: ", '"site_id":[["a",1],["a",2]]'),
+    ],
+)
+def test_what_json_allows_and_no_field_takes_costs_one_record(before: str, odd: str, reason: str, kept: str) -> None:
+    """A number of 5,000 digits made the whole answer unreadable, and of a key that came twice the second won."""
+    good = json.dumps(RECORD, separators=(",", ":"))
+    first = json.dumps(RECORD | {"obs_id": "1"}, separators=(",", ":"))
+    assert before in first
+    decoded = decode(f"[{first.replace(before, odd)},{good}]".encode(), AT)
+    assert isinstance(decoded, Candidates)
+    assert len(decoded.raw) == 1
+    (refusal,) = decoded.refused
+    assert refusal.kind is ErrorKind.SCHEMA_MISMATCH
+    assert refusal.reason.startswith(reason)
+    assert kept in refusal.payload.decode()

@@ -6,7 +6,7 @@ import pytest
 
 from meridian.sensors import Angular, ClockQuality, Observation, ObservationColumns, Uncertainty, from_observations
 from meridian.sensors.sightings import Sightings
-from meridian.sensors.watch import Sample, Watch
+from meridian.sensors.watch import LagWatch, Sample, Watch
 
 MS = 1_000_000
 
@@ -25,7 +25,6 @@ def test_what_was_dropped_before_the_first_look_counts() -> None:
     assert "drops" in Watch().alarms(Sample(0.25, taken=5, dropped=30, ahead=0))
 
 
-@pytest.mark.req("EVT-05")
 def test_a_clock_is_told_only_when_it_stays_ahead() -> None:
     watch = Watch()
     for second in range(60):
@@ -33,6 +32,24 @@ def test_a_clock_is_told_only_when_it_stays_ahead() -> None:
     told = watch.alarms(Sample(60.0, taken=6000, dropped=0, ahead=120))
     assert told == {"clock_ahead": "120 of 6000 were ahead of our clock in the last 60 s."}
     assert watch.alarms(Sample(121.0, taken=12_000, dropped=0, ahead=120)) == {}
+
+
+@pytest.mark.req("FLW-12")
+def test_a_consumer_is_told_when_it_has_not_processed_what_was_there_long_enough_ago() -> None:
+    watch = LagWatch(seconds=300.0)
+    assert watch.alarms(0.0, 1000, {"fusion": 0, "audit": 1000}) == {}
+    assert watch.alarms(299.0, 5000, {"fusion": 0, "audit": 1000}) == {}
+    told = watch.alarms(300.0, 6000, {"fusion": 999, "audit": 1000})
+    assert told == {"consumer_lag": "fusion is 5001 events behind, and has been for more than 300 s."}
+    assert watch.alarms(301.0, 6001, {"fusion": 1000, "audit": 1000}) == {}
+    told = watch.alarms(700.0, 7000, {"fusion": 6001, "audit": 6000})
+    assert told == {"consumer_lag": "audit is 1000 events behind, and has been for more than 300 s."}
+
+
+def test_a_consumer_that_keeps_up_with_a_fast_log_is_no_alarm_however_many_events_are_under_way() -> None:
+    watch = LagWatch(seconds=10.0)
+    for second in range(100):
+        assert watch.alarms(float(second), 50_000 * second, {"fusion": 50_000 * max(second - 9, 0)}) == {}
 
 
 def seen(*objects: str | None, sensor: str = "optical-maui") -> ObservationColumns:

@@ -91,9 +91,19 @@ def test_an_edge_that_is_not_well_says_so_with_its_answer() -> None:
         assert ask_edge(control) == EdgeSeen(is_well=False, sensors=[], operators=[])
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"no json", b'{"status": "ok"}', b'{"sources": 3, "status": "ok"}'])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"[" * 100_000, b"no json", b'{"status": "ok"}', b'{"sources": 3, "status": "ok"}'],
+)
 def test_an_edge_that_says_nothing_sensible_says_nothing(body: bytes) -> None:
     with answering({"/health": (200, body), "/metrics": (200, NOTHING)}) as control:
+        assert ask_edge(control) is None
+
+
+def test_a_figure_that_is_no_number_of_this_world_says_nothing() -> None:
+    operators = b'{"a": {"operator_restart_total": 1e999, "operator_uptime_seconds": 1}}'
+    metrics = NOTHING.replace(b'"operators": {}', b'"operators": ' + operators)
+    with answering({"/health": (200, b'{"status": "ok", "sources": {}}'), "/metrics": (200, metrics)}) as control:
         assert ask_edge(control) is None
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from math import isnan
 from pathlib import Path
 from uuid import UUID
 
 import pytest
+from tests.support.seen import elements
 from tests.support.service_home import (
+    NOON,
     NOON_NS,
     SECOND,
     TABLES,
@@ -22,12 +26,16 @@ from tests.support.service_home import (
     word_row,
 )
 
+from holdfast.checkpoint import SqliteStore
 from holdfast.log import DeadLetterFilter, EntryState
 from holdfast.model.errors import InvalidRequest, StoreUnavailable
 from holdfast.model.positions import LogPosition, SiftedPosition
 from holdfast.runtime.layout import Layout
+from holdfast.runtime.records import HISTORY
+from holdfast.runtime.restarts import History, Run
 from meridian.fusion.life import Stage
 from meridian.fusion.outputs import place
+from meridian.operation.catalog import write_elements
 from meridian.sensors import SourceKind, events_of, from_observations, heartbeat
 from meridian.service.logs import given_up
 from meridian.service.service import Service
@@ -86,6 +94,63 @@ def test_conjunctions_that_are_over_can_be_asked_for_and_the_last_is_first(home:
         assert found is not None
         assert found.stage is stage
     assert service.conjunction("c9") is None
+
+
+def test_withdrawn_conjunctions_whose_time_is_to_come_are_seen_the_soonest_first(
+    home: ServiceHome, tmp_path: Path
+) -> None:
+    rows = [
+        conjunction_row(0),
+        conjunction_row(1, closest_ns=NOON_NS + 9, stage="withdrawn"),
+        conjunction_row(2, closest_ns=NOON_NS + 5, stage="withdrawn"),
+        conjunction_row(3, closest_ns=NOON_NS - 1, stage="withdrawn"),
+        conjunction_row(4, closest_ns=NOON_NS + 7, stage="expired"),
+    ]
+    home.batch({"conjunctions": rows})
+    found = Service(tmp_path, now_ns=lambda: NOON_NS).snapshot()
+    assert [each.conjunction_id for each in found.withdrawn] == ["c2", "c1"]
+    assert [each.conjunction_id for each in found.conjunctions] == ["c0"]
+
+
+def test_a_probability_that_is_not_known_is_not_a_number_and_never_zero(home: ServiceHome, tmp_path: Path) -> None:
+    home.batch({"conjunctions": [conjunction_row(probability=None)]})
+    home.batch({"alerts": [word_row(probability=None)]})
+    service = Service(tmp_path)
+    assert isnan(service.conjunctions()[0].probability)
+    assert isnan(service.words()[0].probability)
+    assert isnan(service.misses("c0")[0].probability)
+
+
+def test_objects_have_the_names_of_the_catalog_which_may_change_while_somebody_looks(
+    home: ServiceHome, tmp_path: Path
+) -> None:
+    home.batch({"conjunctions": [conjunction_row()], "alerts": [word_row()]})
+    service = Service(tmp_path)
+    assert [each.called for each in service.conjunctions()] == [("90001", "90002")]
+    write_elements(home.home.catalog, [elements(name="METEOR 2-5")])
+    assert [each.called for each in service.conjunctions()] == [("METEOR 2-5", "90002")]
+    write_elements(home.home.catalog, [elements(name="METEOR 2-5"), elements(1, name="COSMOS 1408 DEB")])
+    assert [each.called for each in service.words()] == [("METEOR 2-5", "COSMOS 1408 DEB")]
+    assert [each.called for each in service.snapshot().conjunctions] == [("METEOR 2-5", "COSMOS 1408 DEB")]
+
+
+def test_objects_of_one_name_are_told_apart_by_their_numbers(home: ServiceHome, tmp_path: Path) -> None:
+    home.batch({"conjunctions": [conjunction_row()]})
+    write_elements(home.home.catalog, [elements(name="FENGYUN 1C DEB"), elements(1, name="FENGYUN 1C DEB")])
+    (found,) = Service(tmp_path).conjunctions()
+    assert found.called == ("FENGYUN 1C DEB (90001)", "FENGYUN 1C DEB (90002)")
+
+
+def test_objects_are_shown_by_number_while_the_catalog_is_damaged(
+    home: ServiceHome, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home.batch({"conjunctions": [conjunction_row()]})
+    home.home.catalog.write_text("[{}]")
+    service = Service(tmp_path)
+    for _ in range(2):
+        assert [each.called for each in service.conjunctions()] == [("90001", "90002")]
+    assert [each for each in caplog.messages if "objects are shown by number" in each] == caplog.messages
+    assert len(caplog.messages) == 1, "it is told once, not with every look"
 
 
 def test_the_newest_words_come_first_and_digests_are_whole_numbers_of_64_bits(
@@ -187,6 +252,63 @@ def test_a_correction_that_a_late_record_had_said_is_timed_from_that_record(home
     assert (seen.delay.words, seen.delay.within, seen.delay.raised.worst_s) == (1, 0, 0.0), "what is taken back is not"
     assert (seen.delay.whole.p99_s, seen.delay.source.p99_s, seen.delay.pipeline.p99_s) == (40.0, 38.0, 2.0)
     assert [alarm.name for alarm in seen.alarms if alarm.name == "alerts-late"] == ["alerts-late"]
+
+
+def ran(tmp_path: Path, *began: datetime) -> None:
+    """Put on record when fusion was started."""
+    with SqliteStore(Layout(tmp_path / "pipeline").checkpoints) as store:
+        store.put(HISTORY, History(tuple(Run(each) for each in began)), epoch=store.take_over())
+
+
+def late_alarms(service: Service) -> list[str]:
+    return [alarm.says for alarm in service.snapshot().alarms if alarm.name == "alerts-late"]
+
+
+def test_alerts_that_waited_while_fusion_was_down_are_not_blamed_on_the_pipeline(
+    home: ServiceHome, tmp_path: Path
+) -> None:
+    """The last batch before the kill is published at noon, the first one after it five minutes later."""
+    ran(tmp_path, NOON - timedelta(seconds=60), NOON + timedelta(seconds=280))
+    home.batch({"progress": [progress_row(7)]})
+    home.now = NOON + timedelta(seconds=300)
+    waited = {"caused_ns": NOON_NS, "received_ns": NOON_NS + SECOND}
+    prompt = {"caused_ns": NOON_NS + 298 * SECOND, "received_ns": NOON_NS + 299 * SECOND}
+    home.batch({"progress": [progress_row(8)], "alerts": [word_row(0, batch=8, **waited)]})
+    home.batch({"progress": [progress_row(9)], "alerts": [word_row(1, batch=9, **prompt)]})
+    service = Service(tmp_path, now_ns=lambda: NOON_NS + 310 * SECOND)
+    (says,) = late_alarms(service)
+    assert says == (
+        "1 of 2 words on alerts came more than 30 s after their observation, the slowest after 300 s. 1 of them waited "
+        "because fusion was down from 2026-03-14T12:00:00 to 2026-03-14T12:05:00 UTC; the others came in time."
+    )
+    (alarm,) = (each for each in service.snapshot().alarms if each.name == "alerts-late")
+    assert "bottleneck" not in alarm.remedy
+
+
+def test_a_slow_batch_is_no_outage_and_the_pipeline_is_blamed(home: ServiceHome, tmp_path: Path) -> None:
+    ran(tmp_path, NOON - timedelta(seconds=60))
+    home.batch({"progress": [progress_row(7)]})
+    home.now = NOON + timedelta(seconds=300)
+    slow = {"caused_ns": NOON_NS, "received_ns": NOON_NS + SECOND}
+    home.batch({"progress": [progress_row(8)], "alerts": [word_row(0, batch=8, **slow)]})
+    (says,) = late_alarms(Service(tmp_path, now_ns=lambda: NOON_NS + 310 * SECOND))
+    assert "down" not in says
+    assert says.endswith("it took 1 s until it came in and 299 s from then on.")
+
+
+def test_words_that_were_late_for_another_reason_are_told_apart_from_those_that_an_outage_held_up(
+    home: ServiceHome, tmp_path: Path
+) -> None:
+    ran(tmp_path, NOON + timedelta(seconds=280))
+    home.batch({"progress": [progress_row(7)]})
+    home.now = NOON + timedelta(seconds=300)
+    waited = {"caused_ns": NOON_NS, "received_ns": NOON_NS + SECOND}
+    long_before = {"caused_ns": NOON_NS - 40 * SECOND, "received_ns": NOON_NS - 2 * SECOND}
+    words = [word_row(0, batch=8, **waited), word_row(1, batch=8, **long_before)]
+    home.batch({"progress": [progress_row(8)], "alerts": words})
+    (says,) = late_alarms(Service(tmp_path, now_ns=lambda: NOON_NS + 310 * SECOND))
+    assert "1 of them waited because fusion was down" in says
+    assert says.endswith("1 other took 38 s until it came in and 2 s from then on at the 99th percentile.")
 
 
 @pytest.mark.req("OBS-05")
