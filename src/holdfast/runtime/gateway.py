@@ -157,7 +157,7 @@ def _died(code: int, output: SparkLog) -> SparkDied:
         f"Spark's JVM {how}{', out of memory' if out_of_memory else ''}.",
         kept="Capture and delivery go on without it; nothing is lost.",
         remedy="It is started again by itself. If this repeats, look for the kernel's out-of-memory killer in `dmesg`, "
-        "and lower `batch.max_events` or set `spark.driver.memory`.",
+        "and lower `batch.max_events` or raise Spark's property spark.driver.memory.",
     )
 
 
