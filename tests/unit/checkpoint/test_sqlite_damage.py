@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.checkpoint import Commit, Put, SqliteStore
-from holdfast.model.errors import CheckpointError
+from holdfast.model.errors import CheckpointDamaged
 
 
 def test_a_schema_with_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
@@ -15,6 +15,6 @@ def test_a_schema_with_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None
     path = tmp_path / "store.db"
     with SqliteStore(path) as store:
         store.commit(Commit(store.take_over(), [Put("a", b"1")]))
-    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE holdfast_keys", b"CREATE TABLE \xff\xfedfast_keys", 1))
-    with pytest.raises(CheckpointError, match=r"store\.db"):
+    path.write_bytes(path.read_bytes().replace(b"NOT NULL", b"NOT \x81ULL", 1))
+    with pytest.raises(CheckpointDamaged, match=r"store\.db"):
         SqliteStore(path)
