@@ -14,7 +14,7 @@ from holdfast.checkpoint.contract import Durability
 from holdfast.checkpoint.sql.schema import Dialect, check_format
 from holdfast.checkpoint.sql.store import SqlStore
 from holdfast.disk.files import identity, sync_directory
-from holdfast.disk.sqlite import connect, primary_code, sqlite_trouble
+from holdfast.disk.sqlite import connect, corrupt, primary_code, sqlite_trouble
 from holdfast.disk.trouble import Trouble
 from holdfast.model.clock import utc_now
 from holdfast.model.errors import (
@@ -86,6 +86,9 @@ class SqliteStore(SqlStore):
         try:
             check_format(connection, self._dialect, self._place)
             _set_up(connection)
+        except UnicodeDecodeError as error:  # of a name in the schema, or of SQLite's message about it
+            connection.close()
+            raise corrupt("it holds text that is not UTF-8") from error
         except BaseException:
             connection.close()
             raise

@@ -14,7 +14,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from holdfast.disk.files import identity
-from holdfast.disk.sqlite import connect, primary_code
+from holdfast.disk.sqlite import connect, corrupt, primary_code
 from holdfast.log.oserrors import missing
 from holdfast.log.sqlite_errors import index_error
 from holdfast.model.errors import LogClosed, LogError, LogFenced, LogInDoubt
@@ -137,6 +137,8 @@ class Index:
     def _translated(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:  # of a name in the schema, or of SQLite's message about it
+            raise index_error(corrupt("it holds text that is not UTF-8"), self.path) from error
         except sqlite3.Error as error:
             raise index_error(error, self.path) from error
 

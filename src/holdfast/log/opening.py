@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from holdfast.disk.files import sync_directory
-from holdfast.disk.sqlite import primary_code
+from holdfast.disk.sqlite import corrupt, primary_code
 from holdfast.log.disk import make_directory
 from holdfast.log.index import Index, roll_back
 from holdfast.log.oserrors import disk_error, foreign, missing
@@ -110,6 +110,8 @@ def identify(index: Index, kind: str, name: str | None = None) -> Identity:
             if primary_code(error) != sqlite3.SQLITE_ERROR:
                 raise
             raise foreign(index.path, "its tables are not ours") from error
+        if found is not None and not (isinstance(found[0], int) and all(isinstance(text, str) for text in found[1:])):
+            raise corrupt("the row that says which log it is is damaged")
     if found is None or found[0] > FORMAT:
         why = "it has no identity" if found is None else f"it has format {found[0]}, and this version reads {FORMAT}"
         raise foreign(index.path, why)

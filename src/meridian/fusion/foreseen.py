@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import zlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -149,7 +150,7 @@ def _read(path: Path) -> tuple[Integers, Integers, Integers] | None:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             return file["times"], file["first"], file["second"]
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, BadZipFile, zlib.error):
         return None
 
 

@@ -8,6 +8,7 @@ that is. Bytes of another version are refused, never guessed at.
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, fields, replace
 from typing import TypeAlias
@@ -124,7 +125,7 @@ def _read(content: bytes) -> Columns:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             columns = dict(file)
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
+    except (ValueError, OSError, KeyError, EOFError, RuntimeError, BadZipFile, zlib.error) as error:
         raise _unknown(f"{len(content)} bytes are no state of the correlator: {error}.") from error
     if "version" not in columns or columns["version"].tolist() != [VERSION]:
         raise _unknown(f"The state is of version {columns.get('version')}, and this reads version {VERSION}.")

@@ -85,3 +85,11 @@ def test_nothing_that_was_pickled_is_read() -> None:
     np.savez(hostile, version=np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(UnknownFormat):
         restored(hostile.getvalue(), fresh())
+
+
+def test_a_state_packed_in_a_way_that_is_not_known_is_refused() -> None:
+    """A damaged version of the ZIP format raised `NotImplementedError`."""
+    content = packed(Seen(Evidence.nothing(COLUMNS), {}, {}))
+    at = content.index(b"PK\x01\x02") + 6
+    with pytest.raises(UnknownFormat, match="no state of the correlator"):
+        unpacked(content[:at] + b"\xff" + content[at + 1 :])
