@@ -62,7 +62,7 @@ def run(out: Output, directory: Path, simulate: bool, screen: bool, until_alerts
             ),
         )
     out.end_progress()
-    out.note(f"{_ended(record)} What it knows is in {directory}; the same command goes on from here.")
+    out.note(f"{how_it_ended(record)} What it knows is in {directory}; the same command goes on from here.")
 
 
 class _Face:
@@ -114,14 +114,16 @@ class _Face:
             self._out.note(drains if ending.value == "drain" else "Stopping now.")
 
 
-def _ended(record: StopRecord | None) -> str:
+def how_it_ended(record: StopRecord | None) -> str:
     """How it ended, and what is left to do for the next start."""
-    if record is None or record.reason.value == "graceful":
+    if record is None:
         return "Stopped in order."
-    left = {*record.remaining, *record.abandoned}
-    batches = sum(len({*record.remaining.get(lane, ()), *record.abandoned.get(lane, ())}) for lane in left)
-    rest = f"; {batches:,} batches are written to their tables after the next start" if batches else ""
-    return f"Stopped at once, without waiting for what was under way{rest}."
+    is_forced = record.reason.value == "forced"
+    how = "Stopped at once, without waiting for what was under way" if is_forced else "Stopped in order"
+    lanes = record.remaining.keys() | record.abandoned.keys()
+    left = sum(len({*record.remaining.get(lane, ()), *record.abandoned.get(lane, ())}) for lane in lanes)
+    batches = "1 batch is written to its table" if left == 1 else f"{left:,} batches are written to their tables"
+    return f"{how}; {batches} after the next start." if left else f"{how}."
 
 
 def _log_to(path: Path) -> None:

@@ -58,6 +58,11 @@ class _Look:
     def seconds(self, since_ns: int) -> float:
         return (self.seen.at_ns - since_ns) / SECOND
 
+    @property
+    def uptime_s(self) -> float:
+        """Since fusion was started: for longer than that nothing can be its fault."""
+        return self.seen.pipeline.uptime_s if self.seen.pipeline else 0.0
+
 
 def alarms(seen: Snapshot, memory: Memory, limits: Limits | None = None) -> list[Alarm]:
     """The alarms that hold, the critical ones first.
@@ -128,7 +133,7 @@ def _of_eviction(look: _Look) -> Iterator[Alarm]:
     progress = look.seen.progress
     if progress is not None and look.seen.is_running:
         seconds = eviction_lag_s(progress, look.seen.at_ns, look.limits.windows)
-        if seconds > look.limits.eviction_s:
+        if min(seconds, look.uptime_s) > look.limits.eviction_s:
             kept = progress.active + progress.retained
             yield _alarm("eviction-late", f"{kept} windows are kept, the oldest {seconds:.0f} s longer than it should.")
 
@@ -145,7 +150,7 @@ def _of_checkpoint(look: _Look) -> Iterator[Alarm]:
     progress, waiting = look.seen.progress, sum(feed.waiting for feed in look.seen.feeds)
     if progress is not None and progress.judged_ns is not None and look.seen.is_running and waiting:
         age, allowed = look.seconds(progress.judged_ns), 2 * look.limits.cadence_s
-        if age > allowed:
+        if min(age, look.uptime_s) > allowed:
             says = f"What the correlator remembers was written {age:.0f} s ago, and {waiting:,} events wait."
             yield _alarm("checkpoint-old", says, "correlator")
 

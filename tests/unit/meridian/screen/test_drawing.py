@@ -151,6 +151,15 @@ def test_a_probability_that_is_not_known_is_told_as_that_and_marked() -> None:
     assert "unknown" in row
 
 
+@pytest.mark.parametrize(
+    ("state", "said"), [("running", " running "), ("draining", " draining "), (None, " not running ")]
+)
+def test_the_head_says_what_fusion_does(state: str | None, said: str) -> None:
+    pipeline = None if state is None else replace(seen.PIPELINE, state=state)
+    (head, *_) = lines_of(replace(seen.FULL, pipeline=pipeline, is_running=state is not None))
+    assert head.startswith(f"MERIDIAN {said}")
+
+
 # The names of objects
 
 COLUMNS = (80, 100, 120, 150, 170, 180, 200, 240)

@@ -77,7 +77,7 @@ def seen(seconds: float, **given: object) -> Snapshot:
         is_running=True,
         is_edge_asked=True,
         edge=edge(seconds),
-        pipeline=PipelineSeen(state="running"),
+        pipeline=PipelineSeen(state="running", uptime_s=seconds + 3600),
     )
     return replace(made, **given)  # type: ignore[arg-type] # by the names of its fields
 
@@ -293,6 +293,17 @@ def test_what_the_pipeline_raises_is_passed_on() -> None:
         [],
     ]
     assert told[1][0].says == "disk: 10 bytes are free. Make room."
+
+
+@pytest.mark.parametrize(("uptime", "raised"), [(5.0, []), (59.0, []), (121.0, ["checkpoint-old", "eviction-late"])])
+def test_time_in_which_fusion_was_down_makes_neither_its_state_old_nor_its_windows_late(
+    uptime: float, raised: list[str]
+) -> None:
+    """It was killed ten minutes ago, and has not done a batch since it was started again."""
+    waiting = [FeedSeen(log="obs.radar-1", captured=10)]
+    pipeline = PipelineSeen(state="running", uptime_s=uptime)
+    told = names([seen(600, progress=progress(0), feeds=waiting, pipeline=pipeline)])
+    assert [[name for name in some if name in ("checkpoint-old", "eviction-late")] for some in told] == [raised]
 
 
 @pytest.mark.req("OBS-05")
