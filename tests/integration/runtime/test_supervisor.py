@@ -15,7 +15,14 @@ from tests.support.local_pipelines import passed
 
 from holdfast import Budget, Pipeline, Sqlite, State
 from holdfast.capture import CaptureState
-from holdfast.model.errors import CursorMoved, RestartsExhausted
+from holdfast.model.errors import (
+    CursorMoved,
+    PipelineFailed,
+    RestartsExhausted,
+    SparkDied,
+    SparkUnavailable,
+    StepRefused,
+)
 from holdfast.testing import LocalProcessor
 
 if TYPE_CHECKING:
@@ -79,6 +86,79 @@ class TestThatAlwaysCrashes:
             in again.stderr
         )
         assert table_numbers(tmp_path / "sink.db") == passed(EVENTS)
+
+
+DIED = SparkDied("Spark's JVM was killed by SIGKILL.", remedy="Wait.")
+NO_JVM = SparkUnavailable("Spark's JVM ended while it started.", remedy="Wait.")
+REFUSED = StepRefused("Spark refuses step 1 (sql).", remedy="Correct the step.")
+
+
+class Spark:
+    """Processors of which each start, or its first batch, meets the next of these errors, until there are none left."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self._left = list(errors)
+
+    def __call__(self) -> LocalProcessor:
+        if self._left and self._left[0] is not DIED:
+            raise self._left.pop(0)
+        return LocalProcessor(self._process)
+
+    def _process(self, events: pa.Table) -> pa.Table:
+        if self._left:
+            raise self._left.pop(0)
+        return orders(events)
+
+
+class TestThatLosesSpark:
+    """No failure is allowed, so whatever is counted against the budget ends the pipeline."""
+
+    @pytest.mark.req("D1")
+    @pytest.mark.parametrize("errors", [(DIED,), (DIED, DIED, DIED), (DIED, NO_JVM, NO_JVM, DIED)])
+    def test_it_goes_on_by_itself_and_the_budget_is_untouched(self, tmp_path: Path, errors: list[Exception]) -> None:
+        whole = pipeline(tmp_path, EVENTS, failures=0)
+        with started(whole, processor=Spark(*errors)):
+            finish(whole)
+        spark = whole.status().spark
+        assert (spark.restarts, spark.lost_lately) == (len(errors), len(errors))
+        assert spark.last_failure == "Spark's JVM was killed by SIGKILL."
+        assert table_numbers(tmp_path / "sink.db") == passed(EVENTS)
+
+    def test_a_jvm_that_never_came_up_is_counted(self, tmp_path: Path) -> None:
+        whole = pipeline(tmp_path, EVENTS, failures=1)
+        with started(whole, processor=Spark(NO_JVM, NO_JVM)):
+            assert whole.wait(timeout=20)
+            assert isinstance(whole.engine.error, RestartsExhausted)
+            assert whole.engine.error.what.endswith("The last failure: Spark's JVM ended while it started.")
+
+
+class TestWhoseStepsAreRefused:
+    def test_it_has_failed_at_once_and_says_why_once(self, tmp_path: Path) -> None:
+        whole = pipeline(tmp_path, EVENTS, failures=9)
+        with started(whole, processor=Spark(REFUSED)):
+            assert whole.wait(timeout=20)
+            assert whole.status().spark.restarts == 0
+            with pytest.raises(PipelineFailed) as raised:
+                whole.drain()
+        assert raised.value.what == "Pipeline 'orders' failed (HF-811): Spark refuses step 1 (sql)."
+        assert raised.value.remedy == "Correct the step."
+
+    def test_steps_that_were_taken_before_are_tried_again(self, tmp_path: Path) -> None:
+        """What they read beside the events, as a table, may be away for a while."""
+        whole = pipeline(tmp_path, EVENTS, failures=1)
+        with started(whole, processor=Spark(DIED, REFUSED)):
+            finish(whole)
+        assert table_numbers(tmp_path / "sink.db") == passed(EVENTS)
+
+
+def test_a_used_up_budget_is_told_with_its_code_and_its_reason_once(tmp_path: Path) -> None:
+    whole = pipeline(tmp_path, EVENTS, failures=0)
+    with started(whole, processor=Spark(NO_JVM)):
+        assert whole.wait(timeout=20)
+        with pytest.raises(PipelineFailed) as raised:
+            whole.drain()
+    told = str(raised.value)
+    assert (told.count("HF-807"), told.count(NO_JVM.what), told.count("start the pipeline again")) == (1, 1, 1)
 
 
 def another_process(directory: Path, *, failures: int, manner: str) -> subprocess.CompletedProcess[str]:
