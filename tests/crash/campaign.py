@@ -118,10 +118,12 @@ def _gone_back(zygote: Zygote, scratch: Path, step: RollbackStep, scope: Scope, 
 
 
 def random_faults(scratch: Path, count: int, seed: int) -> str:
-    """Let so many faults happen to a pipeline, and tell how it went."""
+    """Let so many faults happen to a pipeline, and tell how it went, for the page."""
     print(f"crash: {count} random faults of a loaded pipeline in Spark, seed {seed}", flush=True)
     campaign = Campaign(scratch / "random", seed=seed, may_fill_disk=can_mount(scratch / "trial"))
-    return f"{ABOUT}Seed {seed}: {campaign.run(campaign.choose(count))}"
+    told = f"Seed {seed}: {campaign.run(campaign.choose(count))}"
+    print(f"crash: {told}", flush=True)
+    return ABOUT + told
 
 
 def matrices(scratch: Path) -> tuple[str, list[str]]:
@@ -143,7 +145,7 @@ def main() -> None:
         told = random_faults(Path(scratch), options.kills, options.seed) if options.kills else page.section(page.RANDOM)
     page.write(text, told, page.section(page.FUSION))
     wrong = [row for row in rows if "**" in row]
-    print(f"crash: {len(rows)} steps, {len(wrong)} of them not exact. {told}")
+    print(f"crash: {len(rows)} steps, {len(wrong)} of them not exact")
     sys.exit(bool(wrong))
 
 
