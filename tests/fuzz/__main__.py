@@ -35,7 +35,8 @@ def main() -> int:
 
 def _searched(names: list[str], seconds: float, seed: int) -> tuple[int, list[str]]:
     """How many inputs were tried, and the readers that failed; one that failed gets no further turn."""
-    until, tried, failed = time.monotonic() + seconds, 0, []
+    until, tried = time.monotonic() + seconds, 0
+    failed: list[str] = []
     while time.monotonic() < until and len(failed) < len(names):
         for name in [name for name in names if name not in failed]:
             if time.monotonic() >= until:

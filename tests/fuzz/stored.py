@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,7 @@ from holdfast.log import Inbox, InboxReader
 from holdfast.log.cutting import position_of_text
 from holdfast.log.dead_entry import packed, unpacked
 from holdfast.log.parts import read_part, write_part
+from holdfast.log.values import PartRef
 from holdfast.model.positions import Lsn, to_json
 from holdfast.runtime.checkpoints.opening import kind_of
 from holdfast.runtime.owner import recorded
@@ -55,8 +57,10 @@ from meridian.sensors.watched import Watched
 from tests.fuzz.reader import Reader, of_text
 from tests.support.log_events import SOURCE, events
 
+T = TypeVar("T")
 
-def _stored(key: TypedKey[object]) -> Callable[[bytes], object]:
+
+def _stored(key: TypedKey[T]) -> Callable[[bytes], object]:
     return lambda data: value_of(key, data)
 
 
@@ -152,7 +156,7 @@ def _read_part(directory: Path) -> None:
 
 
 @functools.cache
-def _part() -> tuple[object, bytes]:
+def _part() -> tuple[PartRef, bytes]:
     with tempfile.TemporaryDirectory() as place:
         part = write_part(Path(place), "part", _ROWS.to_batches(), _ROWS.schema)
         return part, (Path(place) / "part").read_bytes()

@@ -60,8 +60,8 @@ def test_no_piece_is_unpacked_beyond_what_is_left_of_the_limit(monkeypatch: pyte
     allowed: list[int] = []
 
     class Unpacking:
-        def __init__(self, *how: int) -> None:
-            self._real = zlib.decompressobj(*how)
+        def __init__(self, how: int) -> None:
+            self._real = zlib.decompressobj(how)
 
         def decompress(self, packed: bytes, most: int) -> bytes:
             allowed.append(most)

@@ -129,8 +129,7 @@ def test_a_very_long_line_is_refused_before_it_is_parsed() -> None:
     """A dotted key of 100 kB takes the parser minutes."""
     with pytest.raises(InvalidDocument, match=r"The line has more than 4,000 characters\.") as refused:
         parse(f"\n{'a.' * 2_000}a = 1")
-    (problem,) = refused.value.context["problems"]  # type: ignore[misc]
-    assert problem.place.line == 2
+    assert "edge.toml:2:1:" in str(refused.value)
 
 
 @pytest.mark.parametrize("filler", ["a", "é"])

@@ -251,6 +251,6 @@ def test_the_largest_age_of_a_clock_does_not_overflow() -> None:
 )
 def test_a_line_with_a_key_twice_or_that_json_cannot_convert_is_refused(change: tuple[str, str]) -> None:
     line = to_observations(probes(SourceKind.RADAR))[0].to_json()
-    assert observation_of(line)
+    assert observation_of(line).source_kind == "Radar"
     with pytest.raises(InvalidPush, match="This is no observation"):
         observation_of(line.replace(*change, 1))
