@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, SecretStr, StringConstraints
 
@@ -26,6 +26,8 @@ _EXAMPLE_DSN = "dsn: ${CHECKPOINTS_DSN}"
 
 class FileRemoteBlock(Block):
     """A directory that survives the loss of this disk: another disk, or a mounted one."""
+
+    local_paths: ClassVar[tuple[str, ...]] = ("directory",)
 
     type: Literal["file"]
     """A directory on another disk."""

@@ -76,7 +76,7 @@ class Document:
             keep=spec.keep.keep(),
             keep_delivered=spec.keep.delivered,
             points=spec.points.points(),
-            checkpoint=spec.checkpoint.checkpointing(),
+            checkpoint=spec.checkpoint.located(self.folder).checkpointing(),
             dead_letters=spec.dead_letters.limits(),
             restarts=spec.restarts.budget(),
             isolation=spec.isolation.limits(),

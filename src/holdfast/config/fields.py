@@ -46,8 +46,10 @@ class Block(BaseModel):
     """The keys whose values are paths on this machine: relative ones begin at the folder of the document."""
 
     def located(self, folder: Path) -> Self:
-        """The same block, its paths taken from this folder."""
-        return self.model_copy(update={key: _located(getattr(self, key), folder) for key in self.local_paths})
+        """The same block, its paths and those of the blocks in it taken from this folder."""
+        own = {key: _located(getattr(self, key), folder) for key in self.local_paths}
+        inner = {key: value.located(folder) for key, value in self if isinstance(value, Block)}
+        return self.model_copy(update=own | inner)
 
     def check(self) -> None:
         """Refuse, with a typed error, values that make no sense together."""

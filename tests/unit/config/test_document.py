@@ -192,9 +192,9 @@ def test_the_document_of_the_example_is_its_pipeline() -> None:
     from examples.orders import pipeline
 
     declared = load(ROOT / "examples" / "orders.yaml").plan()
-    written = pipeline(FilePath("data/orders"), 300_000).plan()
+    written = pipeline(ROOT / "examples" / "../data/orders", 300_000).plan()
     assert fingerprint(declared.steps) == fingerprint(written.steps)
-    assert state(replace(declared, steps=())) == state(replace(written, steps=()))
+    assert state(replace(declared, steps=(), step_texts=())) == state(replace(written, steps=(), step_texts=()))
 
 
 TEXTS: list[tuple[Path, object, str, str]] = [

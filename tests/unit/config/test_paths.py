@@ -9,10 +9,10 @@ import pytest
 from holdfast.config import find_problems, load
 from holdfast.config.fields import Block
 from holdfast.config.paths import located
-from holdfast.config.sinks.base import SinkBlock
-from holdfast.config.sources.base import SourceBlock
+from holdfast.config.pipeline import Spec
 from holdfast.control.place import find
 from holdfast.model.errors import PathInWorkingDirectory
+from holdfast.runtime.checkpoints.settings import FileSettings
 
 TEXT = """\
 apiVersion: holdfast/v1
@@ -55,6 +55,11 @@ def test_what_is_read_and_written_lies_beside_the_document_too(document: Path) -
     assert [read.paths, files.directory, table.path] == [[f"{home}/logs/*.log"], f"{home}/out", f"{home}/orders.db"]  # type: ignore[union-attr]
 
 
+def test_a_copy_of_the_checkpoints_lies_beside_the_document_too(document: Path) -> None:
+    document.write_text(f"{TEXT}  checkpoint: {{remote: {{type: file, directory: copy}}}}\n")
+    assert load(document).plan().checkpoint.remote == FileSettings(document.parent / "copy")
+
+
 @pytest.mark.parametrize("former", ["holdfast-data/orders/owner.lock", "logs/app.log", "out/1.parquet", "orders.db"])
 def test_what_an_earlier_version_left_in_the_working_directory_is_not_begun_anew(document: Path, former: str) -> None:
     path = Path(former)
@@ -89,7 +94,7 @@ def test_a_document_in_the_working_directory_keeps_its_paths_short(
 
 
 def test_every_key_that_names_a_file_or_a_directory_is_taken_from_the_folder() -> None:
-    kinds = [kind for base in (SourceBlock, SinkBlock) for kind in _below(base)]
+    kinds = [kind for kind in _below(Block) if kind is not Spec]
     for kind in kinds:
         named = {key for key in kind.model_fields if key in ("path", "paths", "directory") or key.endswith("_file")}
         assert named == set(kind.local_paths), kind
