@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from holdfast.capture.contract import Receiver
+from holdfast.checkpoint import CURSORS, RecoveryPath
 from holdfast.flow.exits import Exit
 from holdfast.log import DeadLetterLog, Inbox, InboxReader, Outbox
 from holdfast.log.disk import make_directory
@@ -25,6 +26,8 @@ from holdfast.runtime.owner import Ownership, Takeover
 from holdfast.runtime.records import GENERATION, HISTORY, LOGS, PAUSE, Generation, Logs, Pause
 from holdfast.runtime.restarts import History
 from holdfast.runtime.rollback.carrying import Owned, carry_out_what_was_intended
+from holdfast.runtime.rollback.records import ROLLBACKS
+from holdfast.runtime.rollback.records import History as Rollbacks
 from holdfast.runtime.spark_checkpoint import SparkCheckpoint
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ log = logging.getLogger("holdfast")
 
 _BATCHES_KEPT_FOR_SINKS = 100
 """How many batches at most stay in the outbox although every sink has them: as many as Spark keeps in its books."""
+_BATCHES_A_SECOND, _COPIES_COVERED, _MOST_BATCHES_KEPT = 10, 3, 5_000
+"""Which batches stay for the sake of a remote copy: those that may come until it is made the third time."""
 _FIRST_GENERATION = 1
 """In which every pipeline begins; later ones are on record."""
 
@@ -96,7 +101,7 @@ class Ground:
                     epoch=epoch,
                     quota=plan.quotas.outbox,
                     keep=plan.outbox_keep,
-                    keep_batches=_BATCHES_KEPT_FOR_SINKS,
+                    keep_batches=_batches_kept(plan),
                     hook=hook,
                 )
             )
@@ -108,6 +113,9 @@ class Ground:
                 inbox.uuid: opened.enter_context(InboxReader.open(layout.inbox(name)))
                 for name, inbox in inboxes.items()
             }
+            _check_no_rollback_comes_again(checkpoints, outbox)
+            if checkpoints.recovery is not RecoveryPath.LOCAL:
+                _pass_over_what_is_gone(store, epoch, plan, outbox)
             carry_out_what_was_intended(Owned(plan, layout, store, epoch, inboxes, outbox, hook))
             ground = cls(
                 plan, layout, checkpoints, store, epoch, inboxes, outbox, dead_letters, readers, opened, hook, ownership
@@ -199,6 +207,17 @@ class Ground:
         )
 
 
+def _batches_kept(plan: Plan) -> int:
+    """How many batches at most stay in the outbox although every sink has them.
+
+    A sink without a cursor gets those again that a remote copy of the checkpoints does not know.
+    """
+    if plan.checkpoint.remote is None:
+        return _BATCHES_KEPT_FOR_SINKS
+    between_copies = round(_BATCHES_A_SECOND * plan.checkpoint.replicate_every.total_seconds())
+    return min(max(_BATCHES_KEPT_FOR_SINKS, _COPIES_COVERED * between_copies), _MOST_BATCHES_KEPT)
+
+
 def _note_begin(store: CheckpointStore, epoch: int, plan: Plan) -> None:
     """Write down that the pipeline is started. Whoever starts it is told how the last run ended, and never refused."""
     before = store.get(HISTORY) or History()
@@ -237,6 +256,30 @@ def _older_generation(recorded: int, opened: int) -> PipelineDiverged:
         kept="Inbox, outbox, cursors and sinks are untouched.",
         remedy="Put newer checkpoints back, from an export for instance.",
     )
+
+
+def _check_no_rollback_comes_again(checkpoints: Checkpoints, outbox: Outbox) -> None:
+    """An older copy may hold a rollback as begun that was carried out since; batches came of it meanwhile."""
+    if checkpoints.recovery is RecoveryPath.LOCAL:
+        return
+    begun = (checkpoints.store.get(ROLLBACKS) or Rollbacks()).open
+    if begun is not None and begun.generations is not None and outbox.generation >= begun.generations.opened:
+        raise _older_generation(begun.generations.left, outbox.generation)
+
+
+def _pass_over_what_is_gone(store: CheckpointStore, epoch: int, plan: Plan, outbox: Outbox) -> None:
+    """Raise older cursors to what the outbox has let go: it lets go only what every sink that it waits for has.
+
+    A sink that may be detached is not waited for. If it lacks such batches its lane stops, and says so.
+    """
+    cursors, gone = store.get(CURSORS), outbox.trimmed()
+    if cursors is None:
+        return
+    waited_for = {spec.name for spec in plan.sinks if not spec.may_be_detached}
+    raised = {lane: max(at, gone) if lane in waited_for else at for lane, at in cursors.delivered.items()}
+    if raised != cursors.delivered:
+        log.warning("the recovered cursors are older than batch %d, up to which every required sink had all", gone)
+        store.put(CURSORS, replace(cursors, delivered=raised), epoch=epoch)
 
 
 def _check_holds(name: str, inbox: Inbox, reads_from: int, newest: int) -> None:

@@ -9,11 +9,12 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.checkpoint_stores import fresh_schema, lose_local_store, s3_remote, with_checkpoints
-from tests.support.crash.reconcile import table_numbers
+from tests.support.crash.reconcile import file_numbers, table_numbers
 from tests.support.engine_pipelines import Tap, started, wait_until
 from tests.support.local_pipelines import check_exact, passed, run, running
 
@@ -24,6 +25,8 @@ from holdfast.control.observer import Observer
 from holdfast.control.status import status_of
 from holdfast.deliver import Sink, Tier
 from holdfast.model.errors import CheckpointsMissing, LogMissing, PipelineDiverged, StoreUnavailable
+from holdfast.model.steps import RollbackStep
+from holdfast.runtime.checkpoints.opening import open_replicated
 from holdfast.runtime.layout import Layout
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from holdfast import Pipeline
     from holdfast.deliver import LaneIdentity, SinkBatch
     from holdfast.ledger import Cursors
+    from holdfast.runtime.plan import Plan
 
 EVENTS = 550
 """Whole transactions."""
@@ -228,6 +232,67 @@ def test_a_copy_from_before_a_new_generation_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PipelineDiverged, match="checkpoints are of generation 1, and the outbox is in generation 2"):
         with_checkpoints(tmp_path, orders(3 * EVENTS), block(remote)).start()
     check_exact(tmp_path, 2 * EVENTS)
+
+
+def test_a_copy_from_the_middle_of_a_rollback_does_not_roll_back_again(tmp_path: Path) -> None:
+    remote = on_another_disk(tmp_path)
+
+    def whole(events: int) -> Pipeline:
+        return with_checkpoints(tmp_path, orders(events), block(remote))
+
+    run(whole(EVENTS))
+    with pytest.raises(CutShort):
+        whole(EVENTS).rollbacks(hook=cut_before_the_switch).go_back("2", by="a test")
+    copy_now(whole(EVENTS).plan())
+    shutil.copytree(remote["directory"], tmp_path / "older")
+    run(whole(2 * EVENTS))  # which carries the rollback out
+    table, files = table_numbers(tmp_path / "sink.db"), file_numbers(tmp_path / "files")
+    shutil.rmtree(remote["directory"])
+    (tmp_path / "older").rename(remote["directory"])
+    raise_epoch(remote)
+    lose_local_store(tmp_path)
+    with pytest.raises(PipelineDiverged, match="from before a rollback"):
+        whole(3 * EVENTS).start()
+    assert (table_numbers(tmp_path / "sink.db"), file_numbers(tmp_path / "files")) == (table, files)
+
+
+class CutShort(Exception):
+    """The process would have ended here."""
+
+
+def cut_before_the_switch(step: object) -> None:
+    if step is RollbackStep.SWITCH:
+        raise CutShort
+
+
+def copy_now(plan: Plan) -> None:
+    """Let the remote store have what the local one has now."""
+    assert plan.checkpoint.remote is not None
+    with open_replicated(plan, Layout(plan.directory), plan.checkpoint.remote) as store:
+        store.take_over()
+        assert store.flush(timedelta(seconds=30)).keys_behind == 0
+
+
+def test_a_sink_without_a_cursor_stops_when_what_the_copy_does_not_know_is_gone(tmp_path: Path) -> None:
+    remote = on_another_disk(tmp_path)
+
+    def whole(events: int) -> Pipeline:
+        sink = SinkSpec(name="forgetful", sink=Forgetful(tmp_path / "taken"), required=False)
+        return with_checkpoints(tmp_path, orders(events), block(remote)).write(sink).keep_delivered(0)
+
+    run(whole(EVENTS))
+    shutil.copytree(remote["directory"], tmp_path / "older")
+    run(whole(2 * EVENTS))
+    taken = (tmp_path / "taken").read_text()
+    shutil.rmtree(remote["directory"])
+    (tmp_path / "older").rename(remote["directory"])
+    raise_epoch(remote)
+    lose_local_store(tmp_path)
+    with running(whole(3 * EVENTS)) as again:
+        wait_until(lambda: len(table_numbers(tmp_path / "sink.db")) == len(passed(3 * EVENTS)), "the others go on")
+        assert "no longer kept" in str(again.status().delivery.lanes["forgetful"].stopped)
+    assert (tmp_path / "taken").read_text() == taken
+    check_exact(tmp_path, 3 * EVENTS)
 
 
 # Nothing to recover from
