@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def run() -> Iterator[dict[str, object]]:
     """Without state and with it."""
     for kind in ("stateless", "stateful"):
-        with tempfile.TemporaryDirectory() as scratch:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:  # the JVM ends last
             rounds = list(restarts(Path(scratch), kind))
         for name in ("capture", "lanes", "batch"):
             yield {
@@ -37,7 +37,7 @@ def run() -> Iterator[dict[str, object]]:
                 "unit": "s",
             }
     for kind in ("stateless", "stateful"):
-        with tempfile.TemporaryDirectory() as scratch:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:  # the JVM ends last
             found = list(deaths_of_the_jvm(Path(scratch), kind))
         yield {
             "bench": "restart",
