@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.checkpoint.replication.replica import RESERVED
 from holdfast.control.document import kept_document
 from holdfast.model.errors import NotRunning
 from holdfast.runtime.checkpoints.opening import open_existing, recorded_kind
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
     from holdfast.checkpoint import CheckpointStore
     from holdfast.runtime.checkpoints.settings import LocalSettings
-
-__all__ = ["RESERVED", "StoreAddress", "address_at", "open_store_at"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import google_crc32c
 
 from holdfast.checkpoint import Commit, Put
+from holdfast.checkpoint.replication.replica import RESERVED
 from holdfast.control.files import owning, reading
-from holdfast.control.stores import RESERVED
 from holdfast.log import outbox_index
 from holdfast.log.opening import open_to_read
 from holdfast.model.errors import InvalidRequest
