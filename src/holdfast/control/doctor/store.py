@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checkpoint import CURSORS, FileStore, SqliteStore
+from holdfast.checkpoint.contract import value_of
 from holdfast.checkpoint.doctor import FindingKind
 from holdfast.checkpoint.doctor import examine as examine_store
 from holdfast.control.doctor.findings import Code, Finding, Severity
@@ -210,11 +211,14 @@ def _read(facts: StoreFacts, store: CheckpointStore) -> StoreFacts:
     unreadable = []
     for key in (LOGS, GENERATION, HISTORY, PAUSE, ROLLBACKS):
         try:
-            found[key.name] = store.get(key)
-        except CheckpointDamaged:
+            stored = store.get_raw(key.name)
+        except CheckpointDamaged:  # its bytes are not those that were written, and `examine_store` says so
             continue
-        except (HoldfastError, ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
-            unreadable.append((key.name, f"{type(error).__name__}: {error}", _newest_readable(store, key)))
+        try:
+            found[key.name] = None if stored is None else value_of(key, stored.payload)
+        except HoldfastError as error:
+            cause = error.__cause__ or error
+            unreadable.append((key.name, f"{type(cause).__name__}: {cause}", _newest_readable(store, key)))
     try:
         cursors = store.get(CURSORS)
     except HoldfastError:
@@ -234,8 +238,8 @@ def _read(facts: StoreFacts, store: CheckpointStore) -> StoreFacts:
 def _newest_readable(store: CheckpointStore, key: TypedKey[Any]) -> int | None:
     for version in reversed(store.versions(key.name)):
         try:
-            key.codec.decode(store.get_version(key.name, version.number).payload)
-        except (HoldfastError, ValueError, KeyError, TypeError, AttributeError, AssertionError):
+            value_of(key, store.get_version(key.name, version.number).payload)
+        except HoldfastError:
             continue
         return version.number
     return None
