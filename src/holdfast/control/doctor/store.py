@@ -209,7 +209,8 @@ def judge_generation(facts: StoreFacts, outbox: OutboxFacts) -> Iterator[Finding
 def _read(facts: StoreFacts, store: CheckpointStore) -> StoreFacts:
     found: dict[str, Any] = {}
     unreadable = []
-    for key in (LOGS, GENERATION, HISTORY, PAUSE, ROLLBACKS):
+    keys: tuple[TypedKey[Any], ...] = (LOGS, GENERATION, HISTORY, PAUSE, ROLLBACKS)
+    for key in keys:
         try:
             stored = store.get_raw(key.name)
         except CheckpointDamaged:  # its bytes are not those that were written, and `examine_store` says so
