@@ -34,6 +34,8 @@ DISK = "192M"
 RATE, ROTATE_AT = 1000, 20_000
 PATIENCE = 300.0
 """Seconds until what was written before or during a fault is delivered."""
+_FIRST = 2
+"""A line that is delivered only when Spark has finished a batch."""
 
 DOCUMENT = """\
 apiVersion: holdfast/v1
@@ -127,10 +129,12 @@ class Campaign:
     def _happened(self, fault: Fault, lines: NumberedLines) -> str:
         """One fault, and what came of it."""
         is_early = self._random.random() < 1 / 3
+        if fault is Fault.JVM_ON_FULL_DISK:
+            is_early = False  # a start on a full disk waits for room, and there is no JVM to kill
         if is_early:
             time.sleep(self._random.uniform(0, 10))
         else:
-            self._wait_for_row(lines.written - self._rate)
+            self._wait_for_row(max(lines.written - self._rate, _FIRST))
             time.sleep(self._random.uniform(0, 3))
         when = "at any moment" if is_early else "under load"
         before, began = self._running.pid, time.monotonic()
