@@ -14,8 +14,6 @@ from tests.support.servers import Run, Servers
 from tests.support.skips import NoSkipsInCi
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
 
     from tests.support.servers import Bucket
@@ -80,11 +78,12 @@ def s3(servers: Servers) -> Bucket:
     return servers.fresh_bucket()
 
 
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """The Spark session of this worker, with the settings that pipelines run under."""
+@pytest.fixture
+def spark() -> SparkSession:
+    """A Spark session, with the settings that pipelines run under.
+
+    The tests of one worker share a JVM, which ends with the worker. One that a test has killed is started again.
+    """
     from holdfast.runtime.session import SparkSettings, spark_session
 
-    session = spark_session(SparkSettings(master="local[2]"))
-    yield session
-    session.stop()
+    return spark_session(SparkSettings(master="local[2]"))

@@ -21,6 +21,7 @@ from meridian.sensors.pump import Pump
 from meridian.sensors.radar_frame import RadarFrame, decode
 from meridian.sensors.source import ObservationSource
 from meridian.sensors.station import Assembly, Station
+from meridian.sensors.watch import LagWatch
 
 AT = 1_760_000_000_000_000_000
 
@@ -110,4 +111,5 @@ def synthetic(directory: Path, source: Synthetic, held: ExitStack, *, capacity: 
     landing = Landing(inbox=inbox, dead=dead, executor=executor, repeats=Repeats.KEPT)
     plan = EdgePlan(capacity, Backpressure("The test waits."))
     pump = Pump(source, landing, plan=plan, now_ns=time.time_ns)
-    return Station(pump, landing, None, Retention(directory, inbox, None, age=timedelta(0), raw_age=timedelta(hours=1)))
+    retention = Retention(directory, inbox, None, age=timedelta(0), raw_age=timedelta(hours=1))
+    return Station(pump, landing, None, retention, LagWatch(300.0))

@@ -371,13 +371,13 @@ class InvalidFlow(CheckpointError):
 
 
 class StoreChanged(CheckpointError):
-    """A pipeline is started with another kind of checkpoint store than the one that holds its checkpoints."""
+    """Raised when a pipeline is started with another kind of checkpoint store than the one with its checkpoints."""
 
     code = "HF-317"
 
 
 class CheckpointsMissing(CheckpointError):
-    """A checkpoint store holds nothing of a pipeline that has published batches; starting could double rows."""
+    """Raised when the checkpoint store holds nothing of a pipeline that has published batches: rows could double."""
 
     code = "HF-318"
 

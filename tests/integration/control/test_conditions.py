@@ -255,6 +255,8 @@ def test_what_waits_in_an_inbox_is_told_apart_from_what_it_keeps(tmp_path: Path)
         kept = source()
         assert kept["nbytes"] > kept["waiting_bytes"] == 0
         world.ask("pause")
+        readers = world.whole.engine.ground.readers.values()
+        wait_until(lambda: all(each.admission_paused() for each in readers), "nothing more is admitted")
         world.source.open_to = 220
         wait_until(lambda: source()["waiting"] == 220 - EARLY, "the rest waits")
         assert source()["waiting_bytes"] == source()["nbytes"] - kept["nbytes"] > 0

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
 
 EVENTS, LATER = 4400, 5500
 
@@ -52,7 +51,7 @@ KINDS = [
 
 
 @pytest.fixture(scope="session")
-def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with state, made once."""
     directory = tmp_path_factory.mktemp("doctor-spark")
     run(stateful(directory, events=EVENTS))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.command_line import holdfast
 from tests.support.crash.reconcile import file_numbers, table_numbers
-from tests.support.descendants import Descendant, descendants_of, is_worker, is_worker_server
+from tests.support.descendants import Descendant, descendants_of, is_jvm, is_worker, is_worker_server
 from tests.support.engine_pipelines import wait_until
 from tests.support.spark_pipelines import passed, stateless, totals, totals_in
 from tests.support.spark_pipelines import stateful as counting
@@ -49,7 +49,7 @@ KILLS: dict[str, Callable[[], None]] = {
     "the JVM": kill_jvm,
     "the Python workers": lambda: kill(is_worker),
     "the process that forks workers": lambda: kill(is_worker_server),
-    "all of them": lambda: kill(lambda _: True),
+    "all of them": lambda: kill(lambda each: is_jvm(each) or is_worker(each) or is_worker_server(each)),
 }
 
 

@@ -192,8 +192,8 @@ def test_a_subscriber_takes_alerts_only_from_who_knows_its_token(
     subscriber.start("--token-file", str(tmp_path / "token"))
     life = begun(world, alerts_to(subscriber.url, token="guessed"))
     say(life, ALERTS_SAID)
-    stopped = eventually(life.delivery, lambda told: told.lanes[LANE].state is LaneState.STOPPED, limit=LIMIT)
-    assert "401" in str(stopped.lanes[LANE].stopped)
+    frozen = eventually(life.delivery, lambda told: told.lanes[LANE].state is LaneState.FROZEN, limit=LIMIT)
+    assert "401" in str(frozen.lanes[LANE].last_error)
     assert life.delivery.failure() is None, "the tables go on"
     life.end()
     delivered(begun(world, alerts_to(subscriber.url, token="open-sesame")))

@@ -11,8 +11,9 @@ PUBLIC = """
     Approach Assessment CatalogFile CatalogForm Caveat CdmObject ConjunctionMessage Conjunctions Directions
     EarthOrientation Elements Encounter EncounterPlane Flaw Gravity InvalidElements InvalidEncounter InvalidMessage
     InvalidScreening Looks Measurement Method Optical OrbitError Prediction Progress PropagationFailed Propagator Radar
-    Refusal Screening Site Source Span StateVector States Subject Violation assess chan conjunctions curved directions
-    encounter_of fixed_to_geodetic fixed_to_teme format_ccsds format_csv format_json format_kvn format_tle
+    Refusal Screening Site Source Span StateVector States Subject Violation assess assess_message chan conjunctions
+    curved directions encounter_of
+    fixed_to_geodetic fixed_to_teme format_ccsds format_csv format_json format_kvn format_tle
     format_xml foster geodetic_to_fixed look maximum maximum_without_covariance monte_carlo moved parse_ccsds
     parse_tle plane_of read_catalog read_cdm rotated_covariance rtn_basis screen sidereal_time straight_tca
     teme_to_fixed write_cdm
