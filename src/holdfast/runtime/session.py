@@ -87,12 +87,19 @@ def spark_session(settings: SparkSettings, *, log: Path | None = None, app_name:
             for name, value in settings.conf.items():
                 if session.conf.isModifiable(name):
                     session.conf.set(name, value)
+            _make_active(session)
             session.dataSource.register(Inboxes)
     except (PySparkException, Py4JError, OSError, RuntimeError) as error:
         raise _does_not_start(settings, error) from error
     _let_the_jvm_go_quietly(session)
     _log_no_refused_queries()
     return session
+
+
+def _make_active(session: SparkSession) -> None:
+    """To Spark, a data source is registered already when the session that is active in this thread has it."""
+    of_the_jvm = session._get_j_spark_session_class(session._jvm)  # noqa: SLF001 (PySpark sets it at `createDataFrame`)
+    of_the_jvm.setActiveSession(session._jsparkSession)  # noqa: SLF001
 
 
 def _does_not_start(settings: SparkSettings, error: Exception) -> SparkDied | SparkUnavailable:
