@@ -43,7 +43,7 @@ def run(place: Path) -> Iterator[Terminal]:
         assert_clean(terminal)
         assert STOPPED in terminal.text
         (head,) = (line for line in terminal.text.splitlines() if re.search(r"UTC  \d+ objects", line))
-        assert head.startswith("MERIDIAN  draining"), "the last picture begins on a line of its own"
+        assert head.startswith("MERIDIAN  stopped"), "the last picture begins on a line of its own and is true"
         wait_until(lambda: not terminal.processes())
     assert "Spark" in Layout(place / "home" / "pipeline").spark_log.read_text()
 

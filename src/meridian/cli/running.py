@@ -84,7 +84,7 @@ class _Face:
 
     def __exit__(self, *_: object) -> None:
         if self._screen is not None:
-            self._screen.end()
+            self._screen.end(has_stopped=True)
         self._leave.gives_back = ""
 
     def told(self, step: str) -> None:

@@ -97,6 +97,8 @@ def _head(snapshot: Snapshot) -> Text:
 
 
 def _state(snapshot: Snapshot) -> Piece:
+    if snapshot.pipeline is not None and snapshot.pipeline.state == "stopped":
+        return " stopped ", "black on yellow"
     if not snapshot.is_running:
         return " not running ", "white on red"
     if snapshot.pipeline is not None and snapshot.pipeline.state == "draining":

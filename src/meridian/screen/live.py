@@ -45,10 +45,15 @@ class Screen:
         size = Size(self._console.width, self._console.height)
         self._started().update(drawn(snapshot, size), refresh=True)
 
-    def end(self) -> None:
-        """Give the terminal back, with the last picture on it."""
+    def end(self, *, has_stopped: bool = False) -> None:
+        """Give the terminal back, with the last picture on it.
+
+        :param has_stopped: whether what was watched has ended in the meantime, so that the picture says so.
+        """
         if self._live is None or self._last is None:
             return
+        if has_stopped:
+            self._last = self._last.stopped()
         self._live.stop()
         self._live = None
         atexit.unregister(self.end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from holdfast.flow import Metric
 from meridian.fusion.life import Stage
@@ -245,3 +245,8 @@ class Snapshot:
     """By network, of the batches that were looked at."""
     delay: Delay = field(default_factory=Delay)
     """From observation to alert."""
+
+    def stopped(self) -> Snapshot:
+        """The same after fusion has stopped in order."""
+        pipeline = None if self.pipeline is None else replace(self.pipeline, state="stopped")
+        return replace(self, is_running=False, pipeline=pipeline)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 from random import Random
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,20 +30,29 @@ READ, BATCH = 25, 100
 PARTITIONS = BATCH // READ
 
 
+OVERTAKEN = 2
+"""The batch that is held until a later one was taken, however slow the machine is."""
+
+
 class Unsteady:
     """Seeded latency and failures, before and after the files are there."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
         self._lock = Lock()
+        self._is_overtaken = Event()
 
-    def before(self, _: SinkBatch) -> None:
+    def before(self, batch: SinkBatch) -> None:
+        if batch.oseq == OVERTAKEN:
+            assert self._is_overtaken.wait(30), "no other batch was under way"
         latency, fails = self._drawn()
         time.sleep(latency)
         if fails:
             raise Transient("The disk was busy.", remedy="Try again.")
 
-    def after(self, _: SinkBatch) -> None:
+    def after(self, batch: SinkBatch) -> None:
+        if batch.oseq > OVERTAKEN:
+            self._is_overtaken.set()
         if self._drawn()[1]:
             raise CommitUnknown("The answer was lost.", remedy="Look.")
 

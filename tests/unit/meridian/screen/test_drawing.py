@@ -160,6 +160,12 @@ def test_the_head_says_what_fusion_does(state: str | None, said: str) -> None:
     assert head.startswith(f"MERIDIAN {said}")
 
 
+@pytest.mark.parametrize("state", ["running", "draining"])
+def test_the_last_picture_of_a_run_says_that_it_has_stopped(state: str) -> None:
+    shown = replace(seen.FULL, pipeline=replace(seen.PIPELINE, state=state)).stopped()
+    assert lines_of(shown)[0].startswith("MERIDIAN  stopped ")
+
+
 # The names of objects
 
 COLUMNS = (80, 100, 120, 150, 170, 180, 200, 240)
