@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -31,12 +32,20 @@ class Ballast:
     def __init__(self, disk: Path) -> None:
         self._path = disk / "ballast"
         with self._path.open("ab", buffering=0) as file:
-            try:
-                while True:
-                    file.write(bytes(4096))
-            except OSError as error:
-                if error.errno != errno.ENOSPC:
-                    raise
+            while not self._takes_all(file.fileno()):
+                pass  # somebody was quicker with a part of it
+
+    def _takes_all(self, file: int) -> bool:
+        """Take what is free at this moment, in one piece: what becomes free while it is taken stays free."""
+        try:
+            free = os.statvfs(self._path).f_bavail * os.statvfs(self._path).f_frsize
+            if free:
+                os.posix_fallocate(file, os.fstat(file).st_size, free)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            return False
+        return True
 
     def remove(self) -> None:
         """Give the room back."""

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,8 +41,12 @@ def kill_jvm() -> None:
 def kill(which: Callable[[Descendant], bool]) -> None:
     found = [each for each in descendants_of(os.getpid()) if which(each)]
     assert found
+    killed = 0
     for each in found:
-        os.kill(each.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # a task has ended in the meantime, and its worker with it
+            os.kill(each.pid, signal.SIGKILL)
+            killed += 1
+    assert killed
 
 
 KILLS: dict[str, Callable[[], None]] = {
